@@ -1,0 +1,7 @@
+"""`python -m ingot` is the `ingot` command."""
+
+import sys
+
+from ingot.cli import main
+
+sys.exit(main())

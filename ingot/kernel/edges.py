@@ -1,0 +1,91 @@
+"""Partial tiles. In: a loop whose body asks `inside the extent?`. Out: full tiles that do not ask, then the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from ingot.ir import dtype as dt
+from ingot.ir.node import UOp
+from ingot.ir.opcode import LoopArg, LoopKind, Ops, Scope, StageArg
+from ingot.ir.rewrite import substitute
+from ingot.kernel.nest import Loop
+
+REST = 1 << 20  # the axes of rest loops: far from all others
+TRUE = UOp.const(dt.boolean, True)
+
+
+def all_of(conditions: list[UOp]) -> UOp | None:
+    """The conjunction of conditions, None if there are none."""
+    result: UOp | None = None
+    for condition in dict.fromkeys(conditions):
+        result = condition if result is None else result & condition
+    return result
+
+
+def loop_node(loop: Loop, extent: UOp, body: tuple[UOp, ...]) -> UOp:
+    return UOp(Ops.LOOP, dt.void, (extent, *body), LoopArg(loop.axis, loop.kind, loop.name))
+
+
+def peeled(loop: Loop, tails: list[Loop], body: tuple[UOp, ...]) -> list[UOp]:
+    """for io in 0..tiles: ask   ->   for io in 0..full: do not ask;  if full < tiles: io = full, ask
+
+    In the last tile, an unrolled loop over nothing but memory becomes a loop that ends where the extent does.
+    """
+    assert loop.full is not None
+    main = tuple(settled(s, [t.inside for t in tails]) for s in body)
+    plain = [t for t in tails if t.kind is LoopKind.UNROLL and not _in_registers(t, body)]
+    rest = tuple(_rolled(settled(s, [t.inside for t in plain]), plain) for s in body)
+    last = tuple(substitute(s, {loop.counter: loop.full}) for s in rest)
+    more = loop.full < loop.extent
+    return [loop_node(loop, loop.full, main), UOp(Ops.WHEN, dt.void, (more, *last))]
+
+
+def _in_registers(loop: Loop, body: tuple[UOp, ...]) -> bool:
+    """The loop's counter chooses a register, or another unrolled or vector loop's extent depends on it."""
+    for node in UOp(Ops.SINK, dt.void, body).toposort():
+        if node.op in (Ops.LOAD, Ops.STORE) and _is_register(node.src[0]) and loop.counter in node.src[1].toposort():
+            return True
+    return False
+
+
+def _is_register(buffer: UOp) -> bool:
+    return buffer.op is Ops.STAGE and cast(StageArg, buffer.arg).scope is Scope.REGISTER
+
+
+def _rolled(statement: UOp, loops: list[Loop]) -> UOp:
+    """Unrolled loops written as loops with their exact extents, and with counters of their own."""
+    own = {lp.axis: replace(lp, axis=lp.axis + REST, name=f"{lp.name}_rest", kind=LoopKind.LOOP) for lp in loops}
+    changed: dict[UOp, UOp] = {lp.counter: own[lp.axis].counter for lp in loops}
+    extents = {a: substitute(lp.extent, changed) for a, lp in own.items()}
+    for node in statement.toposort():
+        if node in changed:
+            continue
+        src = tuple(changed[s] for s in node.src)
+        arg = node.arg
+        if isinstance(arg, LoopArg) and arg.axis in own:
+            changed[node] = loop_node(own[arg.axis], extents[arg.axis], src[1:])
+        else:
+            changed[node] = node if src == node.src else node.replace(src=src)
+    return changed[statement]
+
+
+def settled(statement: UOp, questions: list[UOp]) -> UOp:
+    """The statement with these conditions known to be true."""
+    changed: dict[UOp, UOp] = {q: TRUE for q in questions}
+    for node in statement.toposort():
+        if node not in changed:
+            changed[node] = _without_true(node, tuple(changed[s] for s in node.src))
+    return changed[statement]
+
+
+def _without_true(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    if node.op is Ops.AND and TRUE in src:
+        return src[1] if src[0] is TRUE else src[0]
+    if node.op is Ops.WHERE and src[0] is TRUE:
+        return src[1]
+    if node.op is Ops.LOAD and len(src) == 4 and src[2] is TRUE:
+        return node.replace(src=src[:2])
+    if node.op is Ops.STORE and len(src) == 4 and src[3] is TRUE:
+        return node.replace(src=src[:3])
+    return node if src == node.src else node.replace(src=src)

@@ -1,0 +1,428 @@
+"""The moves: each takes a kernel and gives an equal one that runs otherwise. A schedule is a list of them.
+
+Every move is named by loops and nests, checks that it is legal, and notes itself in `kernel.moves`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from ingot.errors import MoveError
+from ingot.ir import dtype as dt
+from ingot.ir.algebra import simplify
+from ingot.ir.node import UOp
+from ingot.ir.opcode import LoopKind, Ops, Scope, ValueArg
+from ingot.ir.polynomial import polynomial
+from ingot.ir.rewrite import substitute
+from ingot.kernel.nest import Edge, Kernel, Layout, Loop, Map, Nest, Reduce, Store, axes_in, values_in
+
+
+def index(value: int) -> UOp:
+    return UOp.const(dt.index, value)
+
+
+def split(kernel: Kernel, loop: str, by: int | UOp, outer: str | None = None, inner: str | None = None) -> Kernel:
+    """for i in 0..n: s(i)   ->   for io in 0..ceil(n/by): for ii in 0..min(by, n - io*by): s(io*by + ii)
+
+    Always legal: the last tile may be partial.
+    """
+    old = kernel.loop(loop)
+    factor = index(by) if isinstance(by, int) else by
+    first = kernel.fresh_axis()
+    out = Loop(first, outer or f"{loop}o", _tiles(old.extent, factor), _tiles(old.capacity, factor))
+    out = replace(out, full=(old.extent // factor).simplify())
+    rest = factor if _divides(factor, old.extent) else factor.minimum(old.extent - out.counter * factor).simplify()
+    inn = Loop(first + 1, inner or f"{loop}i", rest, factor)
+    whole = out.counter * factor + inn.counter
+    changed = _replace_axis(kernel, old, (out, inn), whole, factor)
+    return changed.noted(f"split({loop!r}, {_text(by)}, {out.name!r}, {inn.name!r})")
+
+
+def _tiles(extent: UOp, factor: UOp) -> UOp:
+    return ((extent + (factor - 1)) // factor).simplify()
+
+
+def _divides(factor: UOp, extent: UOp) -> bool:
+    """Every term of the extent has the factor in it."""
+    if factor.op is not Ops.CONST:
+        return False
+    terms = polynomial(extent).values()
+    return all(number % int(factor.value) == 0 for number in terms)
+
+
+def _text(by: int | UOp) -> str:
+    return str(by) if isinstance(by, int) else "..."
+
+
+def _replace_axis(kernel: Kernel, old: Loop, new: tuple[Loop, Loop], whole: UOp, factor: UOp) -> Kernel:
+    """Rewrite one axis as two in loops, nests and reads."""
+    mapping = {old.counter: whole}
+    table = {a: lp.substituted(mapping) for a, lp in kernel.loops.items() if a != old.axis}
+    table |= {lp.axis: lp for lp in new}
+    split_dims = {n.id: [d == old.axis for d in n.dims] for n in kernel.nests if old.axis in n.dims}
+
+    def change(expression: UOp) -> UOp:
+        return substitute(_split_reads(kernel, expression, split_dims, old.counter, new, factor), mapping)
+
+    nests = tuple(_split_nest(n, old.axis, (new[0].axis, new[1].axis)).map(change) for n in kernel.nests)
+    return replace(kernel, loops=table, nests=nests)
+
+
+def _split_nest(nest: Nest, axis: int, pair: tuple[int, int]) -> Nest:
+    def spread(axes: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(b for a in axes for b in (pair if a == axis else (a,)))
+
+    body = replace(nest.body, axes=spread(nest.body.axes)) if isinstance(nest.body, Reduce) else nest.body
+    return replace(nest, loops=spread(nest.loops), dims=spread(nest.dims), body=body)
+
+
+def _split_reads(
+    kernel: Kernel, expression: UOp, split_dims: dict[int, list[bool]], counter: UOp, new: tuple[Loop, Loop], factor: UOp
+) -> UOp:
+    """Reads of a nest whose axis was split get two indices instead of one."""
+    changes: dict[UOp, UOp] = {}
+    for node in values_in(expression):
+        owner = cast(ValueArg, node.arg).nest
+        if owner not in split_dims:
+            continue
+        indices: list[UOp] = []
+        for is_split, at in zip(split_dims[owner], node.src):
+            indices.extend(_two_indices(kernel, at, counter, new, factor) if is_split else (at,))
+        changes[node] = node.replace(src=tuple(indices))
+    return substitute(expression, changes) if changes else expression
+
+
+def _two_indices(
+    kernel: Kernel, at: UOp, counter: UOp, new: tuple[Loop, Loop], factor: UOp
+) -> tuple[UOp, UOp]:
+    if at is counter:
+        return new[0].counter, new[1].counter
+    within: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in kernel.loops.values()}
+    return simplify(at // factor, within), simplify(at % factor, within)
+
+
+def reorder(kernel: Kernel, nest: str, *names: str) -> Kernel:
+    """for i: for j: s   ->   for j: for i: s
+
+    Needs: a permutation of the nest's loops in which no sequential extent depends on a loop further in.
+    """
+    old = kernel.nest(nest)
+    axes = tuple(kernel.loop(n).axis for n in names)
+    if sorted(axes) != sorted(old.loops):
+        have = [kernel.loops[a].name for a in old.loops]
+        raise MoveError(f"reorder {nest}: given loops {list(names)}, wanted a permutation of {have}")
+    _check_order(kernel, nest, axes)
+    return kernel.with_nest(replace(old, loops=axes)).noted(f"reorder({nest!r}, {', '.join(map(repr, names))})")
+
+
+def _check_order(kernel: Kernel, nest: str, axes: tuple[int, ...]) -> None:
+    seen: set[int] = set()
+    for axis in axes:
+        loop = kernel.loops[axis]
+        later = axes_in(loop.extent) - seen
+        if not loop.guarded and later & set(axes):
+            raise MoveError(f"{nest}: the extent of loop {loop.name} depends on a loop inside it; keep its outer tile outside")
+        seen.add(axis)
+
+
+def _mark(kernel: Kernel, loop: str, kind: LoopKind, move: str) -> Kernel:
+    return kernel.with_loops(replace(kernel.loop(loop), kind=kind)).noted(move)
+
+
+def vector(kernel: Kernel, loop: str) -> Kernel:
+    """for i in 0..16: s(i)   ->   s(0..15) at once          needs: a constant capacity"""
+    _needs_constant(kernel.loop(loop), "vector")
+    return _mark(kernel, loop, LoopKind.VECTOR, f"vector({loop!r})")
+
+
+def unroll(kernel: Kernel, loop: str) -> Kernel:
+    """for i in 0..4: s(i)   ->   s(0); s(1); s(2); s(3)     needs: a constant capacity"""
+    _needs_constant(kernel.loop(loop), "unroll")
+    return _mark(kernel, loop, LoopKind.UNROLL, f"unroll({loop!r})")
+
+
+def _needs_constant(loop: Loop, move: str) -> None:
+    if loop.capacity.op is not Ops.CONST:
+        raise MoveError(f"{move}: loop {loop.name} has a run-time extent; split it by a constant and {move} the inner loop")
+
+
+def bind(kernel: Kernel, loop: str, kind: LoopKind) -> Kernel:
+    """for i: s(i)   ->   s(i) on many threads (chunk, block) or lanes (warp, lane), in any order
+
+    Needs: no reduction over this loop in memory that the others see, unless rfactor made its partial results private.
+    """
+    target = kernel.loop(loop)
+    for nest in kernel.nests:
+        if target.axis in nest.reduced and kind in (LoopKind.CHUNK, LoopKind.BLOCK):
+            raise MoveError(f"bind {loop} to {kind.value}: {nest.name} reduces over it; rfactor it first")
+    return _mark(kernel, loop, kind, f"bind({loop!r}, {kind.value!r})")
+
+
+def edge(kernel: Kernel, loop: str, how: Edge) -> Kernel:
+    """for io: for ii: if inside: s   ->   for full io: for ii: s;  then the last io with its question
+
+    `loop` is the outer loop of a split whose inner loop runs its whole capacity (vector, unroll).
+    """
+    return kernel.with_loops(replace(kernel.loop(loop), edge=how)).noted(f"edge({loop!r}, {how.value!r})")
+
+
+def stage(
+    kernel: Kernel,
+    nest: str,
+    value: UOp,
+    at: str | None,
+    name: str,
+    scope: Scope = Scope.PACKED,
+    layout: tuple[str, ...] = (),
+    pad: tuple[int, ...] = (),
+) -> Kernel:
+    """for i: ... for k: s(v(i, k))   ->   for i: t[k] = v(i, k) for all k; ... for k: s(t[k])
+
+    The value's loops inside `at` become the axes of the tile, stored in the order of `layout` (their names); `pad`, one
+    number a loop, leaves elements unused after each run of that loop. The fill has loops of its own, called `name.loop`.
+    Whatever computes the value (cast, dequantise, im2col) runs as the tile is filled. Needs: `value` occurs in the nest.
+    """
+    user = kernel.nest(nest)
+    if not any(value in e.toposort() for e in user.expressions()):
+        raise MoveError(f"stage {name}: the value does not occur in nest {nest}")
+    prefix = _prefix(kernel, user, at)
+    inner = [a for a in user.loops if a not in prefix and a in axes_in(value)]
+    order = _layout(kernel, inner, layout)
+    fresh, mapping = _fresh_loops(kernel, order, name)
+    fill = Nest(kernel.fresh_nest(), name, (*prefix, *(lp.axis for lp in fresh)), (), Map(substitute(value, mapping)), scope)
+    shared = tuple(a for a in prefix if a in axes_in(value))
+    conditions = _inherited(user, name, {*prefix, *inner}, mapping)
+    rows = _padded(fresh, pad) if pad else None
+    fill = replace(fill, dims=(*shared, *(lp.axis for lp in fresh)), conditions=conditions, layout=rows)
+    indices = (*(kernel.loops[a].counter for a in shared), *(kernel.loops[a].counter for a in order))
+    read = fill.value(*indices)
+    nests: list[Nest] = []
+    for old in kernel.nests:
+        if old.id == user.id:
+            nests.append(fill)
+            old = old.map(lambda e: substitute(e, {value: read}))
+        nests.append(old)
+    changed = replace(kernel.with_loops(*fresh), nests=tuple(nests))
+    padding = f", pad={pad}" if pad else ""
+    return changed.noted(f"stage({nest!r}, at={at!r}, name={name!r}, scope={scope.value!r}, layout={layout}{padding})")
+
+
+def _inherited(user: Nest, name: str, loops: set[int], mapping: dict[UOp, UOp]) -> tuple[UOp, ...]:
+    """The conditions of the user that speak of the tile's loops."""
+    own = {counter for counter in mapping}
+    kept: list[UOp] = []
+    for condition in user.conditions:
+        if axes_in(condition) <= loops:
+            kept.append(substitute(condition, mapping))
+        elif own & set(condition.toposort()):
+            raise MoveError(f"stage {name}: a condition of {user.name} ties the tile's loops to others; stage before that")
+    return tuple(kept)
+
+
+def _padded(loops: list[Loop], pad: tuple[int, ...]) -> Layout:
+    """Row by row, with `pad` unused elements after each run of a loop."""
+    offset, stride = index(0), index(1)
+    for loop, more in reversed(list(zip(loops, pad, strict=True))):
+        offset = loop.counter * stride + offset
+        stride = stride * loop.capacity + more
+    return Layout(offset.simplify(), stride.simplify())
+
+
+def _prefix(kernel: Kernel, nest: Nest, at: str | None) -> tuple[int, ...]:
+    if at is None:
+        return ()
+    axis = kernel.loop(at).axis
+    if axis not in nest.loops:
+        raise MoveError(f"nest {nest.name} has no loop {at}; it has {[kernel.loops[a].name for a in nest.loops]}")
+    return nest.loops[: nest.loops.index(axis) + 1]
+
+
+def _layout(kernel: Kernel, inner: list[int], layout: tuple[str, ...]) -> list[int]:
+    if not layout:
+        return inner
+    order = [kernel.loop(n).axis for n in layout]
+    if sorted(order) != sorted(inner):
+        raise MoveError(f"stage: layout {layout} must name the loops {[kernel.loops[a].name for a in inner]}, each once")
+    return order
+
+
+def _fresh_loops(kernel: Kernel, axes: list[int], name: str) -> tuple[list[Loop], dict[UOp, UOp]]:
+    first = kernel.fresh_axis()
+    mapping: dict[UOp, UOp] = {}
+    made: list[Loop] = []
+    for number, axis in enumerate(axes):
+        old = kernel.loops[axis]
+        loop = replace(old, axis=first + number, name=f"{name}.{old.name}")
+        mapping[old.counter] = loop.counter
+        made.append(loop)
+    return [lp.substituted(mapping) for lp in made], mapping
+
+
+def compute_at(kernel: Kernel, nest: str, user: str, at: str) -> Kernel:
+    """for i: p[i] = ...;  for j: s(p[j])   ->   for j: p = ...; s(p)
+
+    The producer's axes that the user reads exactly at its own loop counters become those loops, down to `at`; a loop of the
+    user that the producer does not have makes it run again in each iteration.
+    """
+    old, reader = kernel.nest(nest), kernel.nest(user)
+    prefix = _prefix(kernel, reader, at)
+    mapping = _same_axes(kernel, old, reader, prefix)
+    renamed = {kernel.loops[mine].counter: kernel.loops[theirs].counter for mine, theirs in mapping.items()}
+    loops = (*prefix, *(a for a in old.loops if a not in mapping and a not in prefix))
+    dims = tuple(mapping.get(a, a) for a in old.dims)
+    moved = replace(old, loops=loops, dims=dims).map(lambda e: substitute(e, renamed))
+    changed = replace(kernel.with_nest(moved), loops=_rename_extents(kernel, renamed, mapping))
+    return changed.noted(f"compute_at({nest!r}, {user!r}, {at!r})")
+
+
+def _rename_extents(kernel: Kernel, renamed: dict[UOp, UOp], gone: dict[int, int]) -> dict[int, Loop]:
+    kept = {a: lp for a, lp in kernel.loops.items() if a not in gone}
+    return {a: lp.substituted(renamed) for a, lp in kept.items()}
+
+
+def _same_axes(kernel: Kernel, nest: Nest, reader: Nest, prefix: tuple[int, ...]) -> dict[int, int]:
+    """The nest's axes -> the reader's loops, where every read of the nest uses just that counter."""
+    reads = list(kernel.readers(nest))
+    mapping: dict[int, int] = {}
+    for position, mine in enumerate(nest.dims):
+        for theirs in prefix:
+            counter = kernel.loops[theirs].counter
+            if mine != theirs and all(r.src[position] is counter for _, r in reads):
+                mapping[mine] = theirs
+    return mapping
+
+
+def group(kernel: Kernel) -> Kernel:
+    """launch A; launch B; launch C   ->   one launch whose chunks are those of A, B and C
+
+    Needs: no nest reads a value that another launch writes.
+    """
+    for nest in kernel.nests:
+        if not isinstance(nest.body, Store):
+            continue
+        for other in kernel.nests:
+            reads = any(_loads(e, nest.body.buffer) for e in other.expressions())
+            if other.loops[:1] != nest.loops[:1] and reads:
+                raise MoveError(f"group: {other.name} reads what {nest.name} writes; they must stay two launches")
+    return replace(kernel, grouped=True).noted("group()")
+
+
+def _loads(expression: UOp, buffer: UOp) -> bool:
+    return any(u.op is Ops.LOAD and u.src[0] is buffer for u in expression.toposort())
+
+
+def fuse(kernel: Kernel, outer: str, inner: str, name: str) -> Kernel:
+    """for i in 0..m: for j in 0..n: s(i, j)   ->   for c in 0..m*n: s(c / n, c % n)
+
+    Needs: the inner extent depends on no loop, and nests that have one of the loops have both, next to each other.
+    """
+    first, second = kernel.loop(outer), kernel.loop(inner)
+    pair = (first.axis, second.axis)
+    if axes_in(second.extent):
+        raise MoveError(f"fuse: the extent of {inner} depends on other loops")
+    for nest in kernel.nests:
+        _needs_both(nest, pair, outer, inner)
+    size = second.extent
+    whole = Loop(kernel.fresh_axis(), name, (first.extent * size).simplify(), (first.capacity * size).simplify())
+    mapping = {first.counter: whole.counter // size, second.counter: whole.counter % size}
+
+    def change(expression: UOp) -> UOp:
+        return substitute(_fused_reads(kernel, expression, pair, whole), mapping)
+
+    nests = tuple(_fused_nest(n, pair, whole.axis).map(change) for n in kernel.nests)
+    table = {a: lp.substituted(mapping) for a, lp in kernel.loops.items() if a not in pair}
+    changed = replace(kernel, loops=table | {whole.axis: whole}, nests=nests)
+    return changed.noted(f"fuse({outer!r}, {inner!r}, {name!r})")
+
+
+def _needs_both(nest: Nest, pair: tuple[int, int], outer: str, inner: str) -> None:
+    for axes in (nest.loops, nest.dims, nest.reduced):
+        places = [axes.index(a) for a in pair if a in axes]
+        if places and (len(places) == 1 or places[1] != places[0] + 1):
+            raise MoveError(f"fuse: nest {nest.name} does not have {inner} directly inside {outer}")
+
+
+def _fused_nest(nest: Nest, pair: tuple[int, int], axis: int) -> Nest:
+    def join(axes: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(axis if a == pair[0] else a for a in axes if a != pair[1])
+
+    body = replace(nest.body, axes=join(nest.body.axes)) if isinstance(nest.body, Reduce) else nest.body
+    return replace(nest, loops=join(nest.loops), dims=join(nest.dims), body=body)
+
+
+def _fused_reads(kernel: Kernel, expression: UOp, pair: tuple[int, int], whole: Loop) -> UOp:
+    """Reads of a nest that had both axes get one index instead of two."""
+    counters = tuple(kernel.loops[a].counter for a in pair)
+    changes: dict[UOp, UOp] = {}
+    for node in values_in(expression):
+        dims = kernel.by_id(cast(ValueArg, node.arg).nest).dims
+        if pair[0] not in dims:
+            continue
+        at = dims.index(pair[0])
+        if node.src[at : at + 2] == counters:
+            changes[node] = node.replace(src=(*node.src[:at], whole.counter, *node.src[at + 2 :]))
+        else:
+            size = kernel.loops[pair[1]].extent
+            flat = (node.src[at] * size + node.src[at + 1]).simplify()
+            changes[node] = node.replace(src=(*node.src[:at], flat, *node.src[at + 2 :]))
+    return substitute(expression, changes) if changes else expression
+
+
+def detach(kernel: Kernel, nest: str, loop: str, name: str) -> Kernel:
+    """for c: p[c] = ...; s(p[c])   ->   for c: p[c] = ...;  for d: s(p[d])
+
+    The nest gets a loop of its own in place of one that it shared, so the two can be bound differently.
+    """
+    old, user = kernel.loop(loop), kernel.nest(nest)
+    if old.axis not in user.loops:
+        raise MoveError(f"detach: nest {nest} has no loop {loop}")
+    own = replace(old, axis=kernel.fresh_axis(), name=name)
+
+    def axes(before: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(own.axis if a == old.axis else a for a in before)
+
+    body = replace(user.body, axes=axes(user.body.axes)) if isinstance(user.body, Reduce) else user.body
+    moved = replace(user, loops=axes(user.loops), dims=axes(user.dims), body=body)
+    moved = moved.map(lambda e: substitute(e, {old.counter: own.counter}))
+    return kernel.with_loops(own).with_nest(moved).noted(f"detach({nest!r}, {loop!r}, {name!r})")
+
+
+def share(kernel: Kernel, staged: str, nest: str, loop: str | tuple[str, ...], along: str | tuple[str, ...]) -> Kernel:
+    """t[k] = v(k) ...; s(v(j))   ->   t[k] = v(k) ...; s(t[j])
+
+    `loop` is the nest's counter that stands where the staged nest has `along`; there may be several of each. Needs: the
+    value occurs in the nest.
+    """
+    tile, user = kernel.nest(staged), kernel.nest(nest)
+    if not isinstance(tile.body, Map):
+        raise MoveError(f"share: {staged} is not a staged value")
+    here, there = ((names,) if isinstance(names, str) else names for names in (loop, along))
+    mapping = {kernel.loop(b).counter: kernel.loop(a).counter for a, b in zip(here, there, strict=True)}
+    value = substitute(tile.body.value, mapping).simplify()
+    user = user.map(UOp.simplify)
+    if not any(value in e.toposort() for e in user.expressions()):
+        raise MoveError(f"share: what {staged} holds does not occur in {nest}")
+    indices = (substitute(kernel.loops[a].counter, mapping) for a in tile.dims)
+    read = tile.value(*indices)
+    changed = user.map(lambda e: substitute(e, {value: read}))
+    return kernel.with_nest(changed).noted(f"share({staged!r}, {nest!r}, {loop!r}, {along!r})")
+
+
+def layout(kernel: Kernel, nest: str, *names: str) -> Kernel:
+    """t[i][j]   ->   t[j][i]: the order in which a nest's axes are stored, the last one next to each other
+
+    Needs: a permutation of the nest's axes.
+    """
+    old = kernel.nest(nest)
+    axes = tuple(kernel.loop(n).axis for n in names)
+    if sorted(axes) != sorted(old.dims):
+        raise MoveError(f"layout {nest}: given {list(names)}, wanted a permutation of {[kernel.loops[a].name for a in old.dims]}")
+    position = [old.dims.index(a) for a in axes]
+
+    def change(expression: UOp) -> UOp:
+        reads = [u for u in values_in(expression) if cast(ValueArg, u.arg).nest == old.id]
+        return substitute(expression, {u: u.replace(src=tuple(u.src[p] for p in position)) for u in reads})
+
+    nests = tuple((replace(n, dims=axes) if n.id == old.id else n).map(change) for n in kernel.nests)
+    return replace(kernel, nests=nests).noted(f"layout({nest!r}, {', '.join(map(repr, names))})")

@@ -1,0 +1,25 @@
+"""A planned kernel: the kernel after its moves, the guards under which it may run, and arguments that the binder computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ingot.ir import dtype as dt
+from ingot.ir.node import UOp
+from ingot.kernel.nest import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`extra`: variables that are no sizes of the program, such as rows per chunk, as expressions over the sizes."""
+
+    kernel: Kernel
+    guards: tuple[UOp, ...] = ()
+    extra: Mapping[UOp, UOp] = field(default_factory=dict)
+
+
+def grain(name: str, work: UOp, each: UOp) -> tuple[UOp, UOp]:
+    """(variable, value): how many iterations of cost `each` make about `work`, at least one."""
+    variable = UOp.variable(name, 1, 1 << 30, dt.index)
+    return variable, (work // each.maximum(1)).maximum(1)

@@ -1,0 +1,186 @@
+"""Rows: kernels whose reductions run inside common loops: softmax, norms, sums over any axes, whole reductions.
+
+In: nests. Out: rows in chunks for the threads; inside a row, vectors along whichever axis runs through memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ingot.errors import MoveError
+from ingot.ir import dtype as dt
+from ingot.ir.node import UOp
+from ingot.ir.opcode import LoopKind, Scope
+from ingot.kernel.align import align, common_loops, fuse_all
+from ingot.kernel.maps import CHUNK_ELEMENTS, lanes, widest
+from ingot.kernel.moves import bind, detach, edge, reorder, share, split, stage, unroll, vector
+from ingot.kernel.nest import Edge, Kernel, Nest, Reduce, Store
+from ingot.kernel.plan import Plan, grain
+from ingot.kernel.reduction import rfactor
+from ingot.kernel.structure import DEAR, unit_axes
+from ingot.target import Target
+
+PARTS = 4  # accumulators in flight: they hide the latency of an addition
+
+
+def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
+    """Share the loops, then rows or columns."""
+    kernel = align(kernel)
+    common = common_loops(kernel)
+    if not common:
+        return _whole(kernel, target)
+    if _by_columns(kernel, common):
+        return _columns(kernel, common, target)
+    kernel = _stage_dear(kernel, common)
+    names = tuple(kernel.loops[a].name for a in common)
+    kernel = _vectors(kernel, set(common), target)
+    return _chunks(kernel, names)
+
+
+def _by_columns(kernel: Kernel, common: tuple[int, ...]) -> bool:
+    """The first reduction walks through memory along a common loop."""
+    first = next(n for n in kernel.nests if n.reduced)
+    units = unit_axes(kernel, first)
+    return bool(units) and units[0] in common
+
+
+def _vectors(kernel: Kernel, common: set[int], target: Target) -> Kernel:
+    """Each nest in vectors along its unit axis inside the row."""
+    for nest in kernel.nests:
+        units = [a for a in unit_axes(kernel, nest) if a not in common]
+        axis = units[0] if units else _read_axis(kernel, nest, common)
+        if axis is None:
+            continue
+        wide = lanes(target, widest(nest))
+        if axis in nest.reduced:
+            kernel = accumulate(kernel, nest.name, kernel.loops[axis].name, wide)
+        else:
+            loop = kernel.loops[axis].name
+            kernel = split(kernel, loop, wide, f"{loop}_o", f"{loop}_v")
+            kernel = edge(vector(kernel, f"{loop}_v"), f"{loop}_o", Edge.PEEL)
+    return kernel
+
+
+def _read_axis(kernel: Kernel, nest: Nest, common: set[int]) -> int | None:
+    """The loop along which a nest reads a staged row, if it reads no buffer."""
+    own = [a for a in nest.loops if a not in common]
+    return own[-1] if own else None
+
+
+def accumulate(kernel: Kernel, nest: str, loop: str, wide: int) -> Kernel:
+    """sum over j   ->   PARTS x wide sums side by side, then their sum: vectors first, lanes last"""
+    part, lane = f"{nest}_part", f"{nest}_lane"
+    kernel = split(kernel, loop, PARTS * wide, f"{loop}_o", f"{loop}_t")
+    kernel = split(kernel, f"{loop}_t", wide, f"{loop}_u", f"{loop}_v")
+    kernel = rfactor(kernel, nest, f"{loop}_u", f"{loop}_v", name=part)
+    kernel = rfactor(kernel, nest, f"{loop}_v", name=lane)
+    kernel = vector(unroll(kernel, f"{loop}_u"), f"{loop}_v")
+    return edge(kernel, f"{loop}_o", Edge.PEEL)
+
+
+def _stage_dear(kernel: Kernel, common: tuple[int, ...]) -> Kernel:
+    """A value with exp or a division in it that a reduction and the output both need is computed once per row."""
+    at = kernel.loops[common[-1]].name
+    output = kernel.nests[-1]
+    for nest in kernel.nests[:-1]:
+        body = nest.body
+        if not isinstance(body, Reduce) or body.n != 1 or len(body.axes) != 1:
+            continue
+        if not any(u.op in DEAR for u in body.values[0].toposort()):
+            continue
+        own = [a for a in output.loops if a not in common]
+        if len(own) == 1:
+            kernel = _try_share(kernel, nest, output.name, at, own[0])
+    return kernel
+
+
+def _try_share(kernel: Kernel, nest: Nest, output: str, at: str, axis: int) -> Kernel:
+    name = f"{nest.name}_row"
+    body = nest.body
+    assert isinstance(body, Reduce)
+    staged = stage(kernel, nest.name, body.values[0], at, name, Scope.PACKED)
+    along = f"{name}.{kernel.loops[body.axes[0]].name}"
+    try:
+        return share(staged, name, output, kernel.loops[axis].name, along)
+    except MoveError:
+        return kernel
+
+
+def _chunks(kernel: Kernel, names: tuple[str, ...]) -> Plan:
+    """The common loops as one, in chunks of about CHUNK_ELEMENTS."""
+    each = _row_work(kernel, names)
+    kernel, row = fuse_all(kernel, tuple(kernel.loop(n).axis for n in names), "row")
+    size, value = grain("g0", UOp.const(dt.index, CHUNK_ELEMENTS), each)
+    kernel = split(kernel, row, size, "row_chunk", "row_in")
+    return Plan(bind(kernel, "row_chunk", LoopKind.CHUNK), (), {size: value})
+
+
+def _row_work(kernel: Kernel, names: tuple[str, ...]) -> UOp:
+    """Elements touched in one row: the largest nest's."""
+    total = UOp.const(dt.index, 1)
+    for nest in kernel.nests:
+        if isinstance(nest.body, Store) or nest.reduced:
+            inner = [kernel.loops[a].capacity for a in nest.loops if kernel.loops[a].name not in names]
+            work = UOp.const(dt.index, 1)
+            for extent in inner:
+                work = work * extent
+            total = total.maximum(work)
+    return total.simplify()
+
+
+def _columns(kernel: Kernel, common: tuple[int, ...], target: Target) -> Plan:
+    """for c: for r: acc += x[r, c]   ->   for co: for r: acc[0..2w] += x[r, co..co+2w]"""
+    column = kernel.loops[common[-1]].name
+    wide = lanes(target, widest(kernel.nests[0]))
+    kernel = split(kernel, column, PARTS * wide, f"{column}_o", f"{column}_t")
+    kernel = split(kernel, f"{column}_t", wide, f"{column}_u", f"{column}_v")
+    kernel = vector(unroll(kernel, f"{column}_u"), f"{column}_v")
+    tail = [kernel.loop(f"{column}_u").axis, kernel.loop(f"{column}_v").axis]
+    for nest in kernel.nests:
+        order = [a for a in nest.loops if a not in tail] + tail
+        kernel = reorder(kernel, nest.name, *(kernel.loops[a].name for a in order))
+    names = (*(kernel.loops[a].name for a in common[:-1]), f"{column}_o")
+    kernel, row = fuse_all(kernel, tuple(kernel.loop(n).axis for n in names), "row")
+    return Plan(bind(kernel, row, LoopKind.CHUNK))
+
+
+def _whole(kernel: Kernel, target: Target) -> Plan:
+    """No common loop: the outermost reduced loop goes to the threads, their partial results are combined after."""
+    last = [n for n in kernel.nests if n.reduced][-1]
+    outer = last.loops[0]
+    if outer not in last.reduced:
+        return _chunkless(kernel, target)
+    loop = kernel.loops[outer].name
+    inside = [n for n in kernel.nests if n.id != last.id and n.loops[:1] == (outer,)]
+    each = _inner_work(kernel, [*inside, last])
+    size, value = grain("g0", UOp.const(dt.index, CHUNK_ELEMENTS), each)
+    kernel = split(kernel, loop, size, f"{loop}_chunk", f"{loop}_in")
+    if not inside and len(last.loops) == 1:
+        kernel = _parts_of_vector(kernel, last.name, f"{loop}_chunk", f"{loop}_in", target)
+    else:
+        kernel = rfactor(kernel, last.name, f"{loop}_chunk", name=f"{last.name}_thread")
+        shared = {kernel.loop(f"{loop}_chunk").axis, kernel.loop(f"{loop}_in").axis}
+        kernel = _vectors(kernel, shared, target)
+    kernel = detach(kernel, last.name, f"{loop}_chunk", f"{loop}_part")
+    return Plan(bind(kernel, f"{loop}_chunk", LoopKind.CHUNK), (), {size: value})
+
+
+def _parts_of_vector(kernel: Kernel, name: str, chunk: str, inner: str, target: Target) -> Kernel:
+    wide = lanes(target, widest(kernel.nest(name)))
+    part = f"{name}_thread"
+    kernel = rfactor(kernel, name, chunk, name=part)
+    return accumulate(kernel, part, inner, wide)
+
+
+def _inner_work(kernel: Kernel, nests: list[Nest]) -> UOp:
+    total = UOp.const(dt.index, 1)
+    for nest in nests:
+        work = UOp.const(dt.index, 1)
+        for axis in nest.loops[1:]:
+            work = work * kernel.loops[axis].capacity
+        total = total.maximum(work)
+    return total.simplify()
+
+
+def _chunkless(kernel: Kernel, target: Target) -> Plan:
+    return Plan(_vectors(kernel, set(), target))

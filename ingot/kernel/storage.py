@@ -1,0 +1,165 @@
+"""Storage: where each nest keeps its values. In: nests with their paths. Out: a Place per nest.
+
+An axis needs no storage if the nest and all its readers run inside the same loop over it and read at its counter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from ingot.ir import dtype as dt
+from ingot.ir.node import UOp
+from ingot.ir.opcode import LoopKind, Ops, ParamArg, Scope, StageArg
+from ingot.ir.rewrite import substitute
+from ingot.kernel.nest import THREADS, Kernel, Nest, Reduce, Store, axes_in
+from ingot.kernel.threads import Threaded
+
+REGISTER_ELEMENTS = 1024
+STACK_BYTES = 16384
+FIXED = frozenset({LoopKind.UNROLL, LoopKind.VECTOR})
+
+
+@dataclass(slots=True)
+class Place:
+    """A buffer per slot, the axes that index it with their strides, and the loops it lives inside."""
+
+    buffers: tuple[UOp, ...]
+    axes: tuple[int, ...]
+    strides: tuple[UOp, ...]
+    home: tuple[int, ...]
+    size: UOp
+    is_temporary: bool = False
+    layout: UOp | None = None
+    counters: tuple[UOp, ...] = ()
+
+    def offset(self, dims: tuple[int, ...], indices: tuple[UOp, ...]) -> UOp:
+        """The element that holds the value at `indices`, one per dim."""
+        if self.layout is not None:
+            return substitute(self.layout, dict(zip(self.counters, indices))).simplify()
+        at = dict(zip(dims, indices))
+        total = UOp.const(dt.index, 0)
+        for axis, stride in zip(self.axes, self.strides):
+            total = total + at[axis] * stride
+        return total.simplify()
+
+
+def paths(threads: Threaded) -> dict[int, tuple[int, ...]]:
+    """Nest id -> its loops, threads included."""
+    return {n.id: threads.path(n.loops) for n in threads.kernel.nests}
+
+
+def folds(kernel: Kernel, nest: Nest) -> bool:
+    """A reduction across the lanes of a vector or of the hardware, not by a loop."""
+    kinds = {kernel.loops[a].kind for a in nest.reduced}
+    return bool(kinds) and (kinds == {LoopKind.VECTOR} or kinds <= THREADS)
+
+
+def defined_in(kernel: Kernel, nest: Nest, path: tuple[int, ...]) -> tuple[int, ...]:
+    """The loops in each iteration of which the nest's values are complete."""
+    if folds(kernel, nest):
+        return tuple(a for a in path if kernel.loops[a].kind is not LoopKind.VECTOR)
+    first = next((i for i, a in enumerate(path) if a in nest.reduced), len(path))
+    return path[:first]
+
+
+def place_all(threads: Threaded, launch_of: dict[int, int]) -> dict[int, Place]:
+    """A Place for every nest that others read."""
+    kernel = threads.kernel
+    route = paths(threads)
+    places: dict[int, Place] = {}
+    slots = len(kernel.params)
+    for nest in kernel.nests:
+        if isinstance(nest.body, Store):
+            continue
+        crosses = any(launch_of[r.id] != launch_of[nest.id] for r, _ in kernel.readers(nest))
+        home = () if crosses else _home(threads, nest, route)
+        place = _place(threads, nest, home, crosses, slots)
+        slots += len(place.buffers) if crosses else 0
+        places[nest.id] = place
+    return places
+
+
+def _home(threads: Threaded, nest: Nest, route: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
+    kernel = threads.kernel
+    home = defined_in(kernel, nest, route[nest.id])
+    for reader, read in kernel.readers(nest):
+        common = _common(home, route[reader.id])
+        home = _while_same(kernel, nest, read, common)
+    for position, axis in enumerate(home):
+        if kernel.loops[axis].kind in FIXED:
+            return home[:position]
+    return home
+
+
+def _common(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    length = 0
+    while length < min(len(a), len(b)) and a[length] == b[length]:
+        length += 1
+    return a[:length]
+
+
+def _while_same(kernel: Kernel, nest: Nest, read: UOp, common: tuple[int, ...]) -> tuple[int, ...]:
+    """Cut before the first loop over an axis of the nest that is read at another place than its counter."""
+    if nest.scope is Scope.SHARED:
+        return common
+    at = dict(zip(nest.dims, read.src))
+    for position, axis in enumerate(common):
+        if axis in at and at[axis] is not kernel.loops[axis].counter:
+            return common[:position]
+    return common
+
+
+def _place(threads: Threaded, nest: Nest, home: tuple[int, ...], crosses: bool, slot: int) -> Place:
+    kernel = threads.kernel
+    private = set(home) - (set(threads.axes) if nest.scope is Scope.SHARED else set())
+    axes = tuple(d for d in nest.dims if d not in private)
+    strides: list[UOp] = []
+    size = UOp.const(dt.index, 1)
+    for axis in reversed(axes):
+        strides.insert(0, size)
+        size = (size * kernel.loops[axis].capacity).simplify()
+    if nest.layout is not None:
+        size = nest.layout.size
+    if crosses:
+        buffers = tuple(_temporary(t, slot + j) for j, t in enumerate(nest.types))
+    else:
+        scope = _scope(kernel, nest, axes, size)
+        buffers = tuple(_stage(nest, j, t, scope, size) for j, t in enumerate(nest.types))
+    place = Place(buffers, axes, tuple(strides), home, size, crosses)
+    if nest.layout is not None:
+        place.layout = nest.layout.offset
+        place.counters = tuple(kernel.loops[d].counter for d in nest.dims)
+    return place
+
+
+def _temporary(dtype: dt.DType, slot: int) -> UOp:
+    return UOp(Ops.PARAM, dtype, (), ParamArg(slot, writable=True))
+
+
+def _stage(nest: Nest, slot: int, dtype: dt.DType, scope: Scope, size: UOp) -> UOp:
+    name = nest.name if len(nest.types) == 1 else f"{nest.name}{slot}"
+    return UOp(Ops.STAGE, dtype, (size,), StageArg(nest.id * 16 + slot, scope, name))
+
+
+def _scope(kernel: Kernel, nest: Nest, axes: tuple[int, ...], size: UOp) -> Scope:
+    if nest.scope in (Scope.SHARED, Scope.PACKED):
+        return nest.scope
+    constant = size.op is Ops.CONST
+    if constant and int(size.value) <= REGISTER_ELEMENTS and _fixed(kernel, nest, axes):
+        return Scope.REGISTER
+    if constant and int(size.value) * nest.types[0].itemsize <= STACK_BYTES:
+        return Scope.STACK
+    return Scope.PACKED
+
+
+def _fixed(kernel: Kernel, nest: Nest, axes: tuple[int, ...]) -> bool:
+    """All accesses have constant offsets once the unrolled loops are written out."""
+    if any(kernel.loops[a].kind not in FIXED for a in axes):
+        return False
+    positions = [i for i, d in enumerate(nest.dims) if d in axes]
+    for _, read in kernel.readers(nest):
+        used = {a for i in positions for a in axes_in(read.src[i])}
+        if any(kernel.loops[a].kind not in FIXED for a in used):
+            return False
+    return not (isinstance(nest.body, Reduce) and nest.scope is Scope.STACK)

@@ -1,0 +1,366 @@
+"""From nests to the loop tree. In: a Kernel after its moves. Out: one KERNEL per launch, all with the same arguments.
+
+Neighbouring nests share the loops that they both begin with. Values that cross from one launch to the next live in temporary
+buffers (on a CPU a launch ends in a barrier of all threads, on a GPU it is a grid).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from ingot.errors import MoveError
+from ingot.ir import dtype as dt
+from ingot.ir.node import UOp
+from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg, ValueArg, VarArg
+from ingot.ir.rewrite import substitute
+from ingot.kernel.edges import all_of, loop_node, peeled
+from ingot.kernel.nest import GRID, Edge, Kernel, Loop, Map, Nest, Reduce, Store, axes_in, fill_states, steps_of
+from ingot.kernel.storage import Place, defined_in, folds, paths, place_all
+from ingot.kernel.threads import Threaded, threaded
+
+ZERO = UOp.const(dt.index, 0)
+ONE = UOp.const(dt.index, 1)
+GRID_AXIS = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The launches of one kernel and the temporary buffers between them (dtype, elements)."""
+
+    launches: tuple[UOp, ...]
+    temporaries: tuple[tuple[dt.DType, UOp], ...]
+
+
+@dataclass(slots=True)
+class Branch:
+    """A loop of the tree while it grows; the root has none."""
+
+    loop: Loop | None
+    children: list[Branch | UOp] = field(default_factory=list)
+
+    def at(self, loops: list[Loop]) -> Branch:
+        """The branch inside these loops, sharing those that are open."""
+        here = self
+        for loop in loops:
+            last = here.children[-1] if here.children else None
+            if not (isinstance(last, Branch) and last.loop is not None and last.loop.axis == loop.axis):
+                last = Branch(loop)
+                here.children.append(last)
+            here = last
+        return here
+
+
+def build(kernel: Kernel) -> Built:
+    """Write the nests as trees."""
+    threads = threaded(kernel)
+    launch_of = _launches(threads.kernel)
+    places = place_all(threads, launch_of)
+    writer = _Writer(threads, places)
+    count = 1 + max(launch_of.values())
+    bodies = []
+    for number in range(count):
+        nests = [n for n in threads.kernel.nests if launch_of[n.id] == number]
+        body = writer.write(nests)
+        bodies.append(one_grid(body) if kernel.grouped else body)
+    return _interface(threads.kernel, bodies, places)
+
+
+def one_grid(body: tuple[UOp, ...]) -> tuple[UOp, ...]:
+    """Several loops over chunks as one: chunks 0..a belong to the first, a..a+b to the second, and so on."""
+    whole = Loop(GRID_AXIS, "chunk", ZERO, ZERO, LoopKind.CHUNK)
+    start = ZERO
+    parts: list[UOp] = []
+    for statement in body:
+        arg = cast(LoopArg, statement.arg)
+        end = (start + statement.src[0]).simplify()
+        mine = (start - 1 < whole.counter) & (whole.counter < end)
+        counter = UOp.axis(arg.axis, arg.name)
+        inside = (substitute(s, {counter: whole.counter - start}) for s in statement.src[1:])
+        parts.append(UOp(Ops.WHEN, dt.void, (mine, *inside)))
+        start = end
+    return (loop_node(whole, start, tuple(parts)),)
+
+
+def _launches(kernel: Kernel) -> dict[int, int]:
+    """Nest id -> launch: nests in the same grid loop run together."""
+    result: dict[int, int] = {}
+    number, grid = 0, None
+    for position, nest in enumerate(kernel.nests):
+        first = tuple(a for a in nest.loops if kernel.loops[a].kind in GRID)
+        if position and first != grid and not kernel.grouped:
+            number += 1
+        grid = first
+        result[nest.id] = number
+    return result
+
+
+class _Writer:
+    """Writes the nests of one launch into a tree."""
+
+    def __init__(self, threads: Threaded, places: dict[int, Place]) -> None:
+        self.threads = threads
+        self.kernel = threads.kernel
+        self.places = places
+        self.route = paths(threads)
+        self.declared: set[int] = set()
+        self.filled: list[Nest] = []  # shared tiles whose barrier still stands last in its branch
+
+    def write(self, nests: list[Nest]) -> tuple[UOp, ...]:
+        root = Branch(None)
+        started: set[int] = set()
+        for nest in nests:
+            due = [n for n in nests if n.id not in started and self._must_start(n, nest)]
+            for other in sorted(due, key=self._depth):
+                started.add(other.id)
+                self._declare(root, other)
+                self._start(root, other)
+            self._declare(root, nest)
+            self._body(root, nest)
+        return self._nodes(root)
+
+    def _branch(self, root: Branch, path: tuple[int, ...]) -> Branch:
+        return root.at([self.kernel.loops[a] for a in path])
+
+    def _depth(self, nest: Nest) -> int:
+        """In how many loops its state begins anew."""
+        return len(defined_in(self.kernel, nest, self.route[nest.id]))
+
+    def _must_start(self, nest: Nest, now: Nest) -> bool:
+        """Its initial state is due before `now`: they share the loop that it reduces over."""
+        if not isinstance(nest.body, Reduce) or folds(self.kernel, nest):
+            return False
+        path = self.route[nest.id]
+        first = next(a for a in path if a in nest.reduced)
+        return first in self.route[now.id]
+
+    def _declare(self, root: Branch, nest: Nest) -> None:
+        place = self.places.get(nest.id)
+        if place is None or place.is_temporary or nest.id in self.declared:
+            return
+        self.declared.add(nest.id)
+        branch = self._branch(root, place.home)
+        several = isinstance(nest.body, Reduce) and nest.body.n > 1 and not folds(self.kernel, nest)
+        copies = [_next_state(b) for b in place.buffers] if several else []
+        branch.children[:0] = (*place.buffers, *copies)
+
+    def _start(self, root: Branch, nest: Nest) -> None:
+        body, place = cast(Reduce, nest.body), self.places[nest.id]
+        path = self.route[nest.id]
+        outer = defined_in(self.kernel, nest, path)
+        inner = tuple(a for a in path[len(outer) :] if a not in nest.reduced)
+        branch = self._branch(root, (*outer, *inner))
+        for buffer, init in zip(place.buffers, body.inits):
+            branch.children.append(self._store(buffer, self._own(nest), init))
+
+    def _own(self, nest: Nest) -> UOp:
+        counters = tuple(self.kernel.loops[a].counter for a in nest.dims)
+        return self.places[nest.id].offset(nest.dims, counters)
+
+    @staticmethod
+    def _store(buffer: UOp, offset: UOp, value: UOp, mask: UOp | None = None) -> UOp:
+        src = (buffer, offset, value) if mask is None else (buffer, offset, value, mask)
+        return UOp(Ops.STORE, dt.void, src)
+
+    def _body(self, root: Branch, nest: Nest) -> None:
+        if isinstance(nest.body, Store):
+            self._output(root, nest, nest.body)
+        elif isinstance(nest.body, Map):
+            self._fill(root, nest, nest.body)
+        elif folds(self.kernel, nest):
+            self._fold(root, nest, nest.body)
+        else:
+            self._step(root, nest, nest.body)
+
+    def _output(self, root: Branch, nest: Nest, body: Store) -> None:
+        guards = [*self.threads.guards[nest.id].values(), *self.threads.conditions(nest), *self._one_thread(nest)]
+        statement = self._store(body.buffer, self._lower(body.offset, nest), self._lower(body.value, nest), all_of(guards))
+        self._branch(root, self.route[nest.id]).children.append(statement)
+
+    def _one_thread(self, nest: Nest) -> list[UOp]:
+        """Only thread 0 acts where a nest does not use the threads."""
+        idle = [a for a in self.threads.axes if a not in nest.loops]
+        return [self.kernel.loops[a].counter.eq(0) for a in idle]
+
+    def _fill(self, root: Branch, nest: Nest, body: Map) -> None:
+        place = self.places[nest.id]
+        shared = nest.scope is Scope.SHARED
+        path = self.route[nest.id]
+        outside = self._branch(root, path[: len(path) - len([a for a in nest.loops if a not in place.home])])
+        if shared and not self._follows_fill(outside, nest):
+            outside.children.append(UOp(Ops.BARRIER, dt.void))
+        mask = all_of([*self.threads.guards[nest.id].values(), *self._one_thread(nest)]) if shared else None
+        statement = self._store(place.buffers[0], self._own(nest), self._lower(body.value, nest), mask)
+        self._branch(root, path).children.append(statement)
+        if shared:
+            outside.children.append(UOp(Ops.BARRIER, dt.void))
+            self.filled.append(nest)
+
+    def _follows_fill(self, outside: Branch, nest: Nest) -> bool:
+        """The barrier of the fill before this one can wait, if this one reads nothing that was filled since."""
+        last = outside.children[-1] if outside.children else None
+        if not isinstance(last, UOp) or last.op is not Ops.BARRIER:
+            self.filled = []
+            return False
+        if any(reader.id == nest.id for tile in self.filled for reader, _ in self.kernel.readers(tile)):
+            return False
+        outside.children.pop()
+        return True
+
+    def _fold(self, root: Branch, nest: Nest, body: Reduce) -> None:
+        if len(nest.reduced) != 1:
+            raise MoveError(f"{nest.name} folds over {len(nest.reduced)} lane axes at once; rfactor them one by one")
+        place, loop = self.places[nest.id], self.kernel.loops[nest.reduced[0]]
+        targets = [UOp(Ops.LOAD, b.dtype, (b, self._own(nest))) for b in place.buffers]
+        values = [self._lower(v, nest) for v in body.values]
+        inside = all_of(self._summed_guards(nest))
+        if inside is not None:
+            values = [inside.where(value, init) for value, init in zip(values, body.inits)]
+        node = UOp(
+            Ops.FOLD, dt.void, (loop.capacity, *targets, *values, *body.combines), FoldArg(loop.axis, loop.kind, body.n)
+        )
+        path = defined_in(self.kernel, nest, self.route[nest.id])
+        self._branch(root, path).children.append(node)
+
+    def _step(self, root: Branch, nest: Nest, body: Reduce) -> None:
+        if any(self.kernel.loops[a].kind is LoopKind.VECTOR for a in nest.reduced):
+            raise MoveError(f"{nest.name} reduces over a vector loop together with others; rfactor the vector loop first")
+        place, offset = self.places[nest.id], self._own(nest)
+        olds = [UOp(Ops.LOAD, b.dtype, (b, offset)) for b in place.buffers]
+        steps = [self._lower(s, nest) for s in steps_of(body)]
+        news = [_fused(fill_states(s, dict(enumerate(olds)))) for s in steps]
+        inside = all_of(self._summed_guards(nest))
+        if inside is not None:
+            news = [inside.where(new, old) for new, old in zip(news, olds)]
+        branch = self._branch(root, self.route[nest.id])
+        if body.n == 1:
+            branch.children.append(self._store(place.buffers[0], offset, news[0]))
+        else:
+            self._simultaneous(branch, place, offset, news)
+
+    def _summed_guards(self, nest: Nest) -> list[UOp]:
+        """Questions that a step must ask: what is past the end adds nothing to this reduction, or to one it is part of."""
+        summed = set(nest.reduced)
+        guards = [c for a, c in self.threads.guards[nest.id].items() if a in summed or axes_in(c) & summed]
+        return guards + [c for c in self.threads.conditions(nest) if axes_in(c) & summed]
+
+    def _simultaneous(self, branch: Branch, place: Place, offset: UOp, news: list[UOp]) -> None:
+        """All new states are known before any old one is overwritten."""
+        for buffer, new in zip(place.buffers, news):
+            branch.children.append(self._store(_next_state(buffer), offset, new))
+        for buffer in place.buffers:
+            copy = _next_state(buffer)
+            branch.children.append(self._store(buffer, offset, UOp(Ops.LOAD, copy.dtype, (copy, offset))))
+
+    def _lower(self, expression: UOp, nest: Nest) -> UOp:
+        """Reads of nests become loads; loads of buffers are masked where the nest runs past an extent."""
+        guards, conditions = self.threads.guards[nest.id], self.threads.conditions(nest)
+        done: dict[UOp, UOp] = {}
+        for node in expression.toposort():
+            src = tuple(done[s] for s in node.src)
+            if node.op is Ops.VALUE:
+                done[node] = _masked(self._read(node, src), guards, conditions)
+            elif node.op is Ops.LOAD and (guards or conditions):
+                done[node] = _masked(node.replace(src=src), guards, conditions)
+            else:
+                done[node] = node if src == node.src else node.replace(src=src)
+        return done[expression]
+
+    def _read(self, node: UOp, indices: tuple[UOp, ...]) -> UOp:
+        arg = cast(ValueArg, node.arg)
+        place, nest = self.places[arg.nest], self.kernel.by_id(arg.nest)
+        buffer = place.buffers[arg.slot]
+        return UOp(Ops.LOAD, buffer.dtype, (buffer, place.offset(nest.dims, indices)))
+
+    def _nodes(self, branch: Branch) -> tuple[UOp, ...]:
+        """The finished statements of a branch."""
+        result: list[UOp] = []
+        for child in branch.children:
+            if isinstance(child, UOp):
+                result.append(child)
+                continue
+            loop = cast(Loop, child.loop)
+            body = self._nodes(child)
+            tails = self._tails(loop, child) if loop.edge is Edge.PEEL else []
+            if tails and loop.full is not None:
+                result.extend(peeled(loop, tails, body))
+            else:
+                extent = loop.capacity if loop.kind not in _EXACT else loop.extent
+                result.append(loop_node(loop, extent, body))
+        return tuple(result)
+
+    def _tails(self, loop: Loop, branch: Branch) -> list[Loop]:
+        """The loops inside a branch that only its last tile can leave early."""
+        inner = _loops_inside(branch)
+        return [lp for lp in inner if lp.guarded and loop.axis in axes_in(lp.extent)]
+
+
+def _loops_inside(branch: Branch) -> list[Loop]:
+    found: dict[int, Loop] = {}
+    for child in branch.children:
+        if isinstance(child, Branch) and child.loop is not None:
+            found[child.loop.axis] = child.loop
+            found.update((lp.axis, lp) for lp in _loops_inside(child))
+    return list(found.values())
+
+
+def _next_state(buffer: UOp) -> UOp:
+    arg = cast(StageArg, buffer.arg)
+    return buffer.replace(arg=StageArg(arg.id + 8, arg.scope, f"{arg.name}_next"))
+
+
+_EXACT = frozenset({LoopKind.LOOP, LoopKind.CHUNK, LoopKind.BLOCK})
+
+
+def _masked(load: UOp, guards: dict[int, UOp], conditions: list[UOp]) -> UOp:
+    used = axes_in(load.src[1])
+    asked = [c for a, c in guards.items() if a in used] + [c for c in conditions if axes_in(c) & used]
+    mask = all_of([*load.src[2:3], *asked])
+    if mask is None or load.src[0].op is Ops.STAGE:
+        return load
+    otherwise = load.src[3] if len(load.src) == 4 else UOp.const(load.dtype, 0)
+    return load.replace(src=(*load.src[:2], mask, otherwise))
+
+
+def _fused(step: UOp) -> UOp:
+    """acc + a * b   ->   fma(a, b, acc): the one place where a sum of products is contracted."""
+    if step.op is not Ops.ADD or not step.dtype.is_float:
+        return step
+    acc, term = step.src
+    if acc.op is Ops.LOAD and term.op is Ops.MUL:
+        return UOp(Ops.MULACC, step.dtype, (*term.src, acc))
+    return step
+
+
+def _interface(kernel: Kernel, bodies: list[tuple[UOp, ...]], places: dict[int, Place]) -> Built:
+    """Give every launch the same arguments."""
+    temporary = [p for p in places.values() if p.is_temporary]
+    params = (*kernel.params, *(b for p in temporary for b in p.buffers))
+    probe = UOp(Ops.SINK, dt.void, tuple(s for body in bodies for s in body))
+    sizes = tuple(u for u in probe.toposort() if u.op is Ops.DEFINE_VAR)
+    sizes = tuple(sorted(sizes, key=lambda u: _natural(cast(VarArg, u.arg).name)))
+    launches = tuple(_kernel(kernel, number, body, params, sizes) for number, body in enumerate(bodies))
+    return Built(launches, tuple((b.dtype, p.size) for p in temporary for b in p.buffers))
+
+
+def _natural(name: str) -> tuple[str, int]:
+    head = name.rstrip("0123456789")
+    return head, int(name[len(head) :] or 0)
+
+
+def _kernel(kernel: Kernel, number: int, body: tuple[UOp, ...], params: tuple[UOp, ...], sizes: tuple[UOp, ...]) -> UOp:
+    name = kernel.name if number == 0 else f"{kernel.name}_{number}"
+    chunks = ONE
+    for statement in body:
+        if statement.op is Ops.LOOP and statement.arg.kind is LoopKind.CHUNK:  # type: ignore[union-attr]
+            chunks = statement.src[0]
+    return UOp(Ops.KERNEL, dt.void, body, KernelArg(name, params, sizes, chunks, _scratch(body)))
+
+
+def _scratch(body: tuple[UOp, ...]) -> UOp:
+    """Bytes of scratch: each PACKED stage starts at a multiple of 64."""
+    total = ZERO
+    for node in UOp(Ops.SINK, dt.void, body).toposort():
+        if node.op is Ops.STAGE and cast(StageArg, node.arg).scope is Scope.PACKED:
+            total = total + (node.src[0] * node.dtype.itemsize + 63) // 64 * 64
+    return total.simplify()

@@ -1,0 +1,288 @@
+"""The registry: everything Ingot knows about an operation, in one declaration.
+
+    softplus = op(
+        "softplus",
+        types=same_type,                                     # (dtype, shape) of each result, or an error to read
+        lower=lambda x: add(maximum(x, 0), log1p(exp(neg(abs_(x))))),
+        ref=lambda x: np.logaddexp(0, x),                    # independent NumPy meaning
+        samples=(sample(floats(3, 4)),),
+        bad_samples=((sample(ints(3)), "softplus: wanted floats"),),
+    )
+
+In:  declarations, Ingot's own and a user's.
+Out: callables that build nodes; `lower`, which takes a node one level down; the table that tests, Tensor methods,
+     documentation and code generators read. A declaration made outside this package is no different from one inside.
+
+Two kinds. `op` keeps the name in the program graph as an OP node until it is lowered. `primitive` describes a function
+that builds opcodes at once (add, reshape, sum): it has no node of its own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ingot.errors import ArgumentError, DTypeError
+from ingot.ir import dtype as dt
+from ingot.ir.node import UOp
+from ingot.ir.opcode import Attr, OpArg, Ops, ResultArg
+from ingot.ir.shape import NAMED, Type
+from ingot.ops.sample import Sample
+
+Types = Callable[..., "Type | tuple[Type, ...]"]
+Lower = Callable[..., "UOp | tuple[UOp, ...]"]
+Accepted = tuple[tuple["UOp | None", ...], dict[str, Attr]]
+Accept = Callable[..., Accepted]
+Reference = Callable[..., Any]
+Bad = tuple[Sample, str]
+
+REGISTRY: dict[str, Op] = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """One declaration. Call it to build the node: inputs by position, attributes by keyword."""
+
+    name: str
+    build: Lower  # a primitive's builder, or the lowering of a named op
+    types: Types | None  # None: a primitive
+    accept: Accept | None  # what a user may give -> inputs and attributes in their one normal form
+    ref: Reference
+    samples: tuple[Sample, ...]
+    bad_samples: tuple[Bad, ...]
+    ulp: float  # allowed distance from `ref` in float64, in units of the last place
+    normwise: bool  # that unit is taken at the largest value of the result, not at each element
+    grad: Callable[..., Any] | None
+    aliases: tuple[str, ...]
+    method_defaults: Mapping[str, Attr]  # where the method's default differs from the function's
+    spread: str  # the parameter that the method also takes as separate arguments: x.reshape(2, 3)
+    public: bool
+    basic: bool  # kernels know it: `lower_all` leaves it, and its lowering only says what it means
+    signature: inspect.Signature
+    inputs: tuple[str, ...]
+    required: int
+    defaults: Mapping[str, Attr] = field(repr=False)
+
+    @property
+    def is_named(self) -> bool:
+        """The program graph keeps this op as a node."""
+        return self.types is not None
+
+    @property
+    def doc(self) -> str:
+        """One line that says what it computes."""
+        return (inspect.getdoc(self.build) or "").split("\n")[0]
+
+    def __call__(self, *inputs: Any, **attrs: Any) -> UOp:
+        """The node of this op, after checking what was given."""
+        if self.types is None:
+            return cast(UOp, self.build(*inputs, **attrs))
+        given: tuple[UOp | None, ...] = self._checked(inputs)
+        named = self._filled(attrs)
+        if self.accept is not None:
+            given, named = self.accept(*given, **named)
+        return self.node(given, named)
+
+    def node(self, inputs: Sequence[UOp | None], attrs: Mapping[str, Attr]) -> UOp:
+        """The OP node over accepted inputs; a node with several results has no dtype of its own."""
+        sources = tuple(x for x in inputs if x is not None)
+        arg = OpArg(self.name, tuple(attrs.items()))
+        results = NAMED[self.name](arg, sources)
+        return UOp(Ops.OP, results[0][0] if len(results) == 1 else dt.void, sources, arg)
+
+    def results(self, *inputs: Any, **attrs: Any) -> tuple[UOp, ...]:
+        """One node per result."""
+        node = self(*inputs, **attrs)
+        if len(node.results) == 1:
+            return (node,)
+        return tuple(result(node, i) for i in range(len(node.results)))
+
+    def _checked(self, inputs: tuple[Any, ...]) -> tuple[UOp | None, ...]:
+        if not self.required <= len(inputs) <= len(self.inputs):
+            wanted = ", ".join(self.inputs)
+            raise ArgumentError(f"{self.name}: {len(inputs)} inputs were given; it takes {wanted}")
+        for name, value in zip(self.inputs, inputs, strict=False):
+            if not isinstance(value, UOp) and (value is not None or name in self.inputs[: self.required]):
+                raise _not_a_tensor(self.name, name, value)
+        self._check_gap(inputs)
+        return inputs
+
+    def _check_gap(self, inputs: tuple[Any, ...]) -> None:
+        """Optional inputs are dropped from the end, so one that is given needs those before it."""
+        missing = [name for name, value in zip(self.inputs, inputs, strict=False) if value is None]
+        last = max((i for i, value in enumerate(inputs) if value is not None), default=-1)
+        if missing and self.inputs.index(missing[0]) < last:
+            raise ArgumentError(
+                f"{self.name}: {self.inputs[last]} is given without {missing[0]}",
+                fix=f"pass a {missing[0]} too",
+            )
+
+    def _filled(self, attrs: Mapping[str, Attr]) -> dict[str, Attr]:
+        unknown = [name for name in attrs if name not in self.defaults]
+        if unknown:
+            known = ", ".join(self.defaults) or "no attributes"
+            raise ArgumentError(f"{self.name}: unknown argument {unknown[0]!r}; it takes {known}")
+        filled: dict[str, Any] = {**self.defaults, **attrs}
+        for name, value in filled.items():
+            if value is inspect.Parameter.empty:
+                raise ArgumentError(f"{self.name}: {name} is missing", fix=f"pass {name}=...")
+        return filled
+
+
+def _not_a_tensor(op_name: str, input_name: str, value: object) -> DTypeError:
+    return DTypeError(
+        f"{op_name}: {input_name} is {type(value).__name__}; wanted a tensor",
+        fix="make one with ig.tensor(...)",
+    )
+
+
+def op(
+    name: str,
+    *,
+    types: Types,
+    ref: Reference,
+    lower: Lower,
+    accept: Accept | None = None,
+    samples: Sequence[Sample] = (),
+    bad_samples: Sequence[Bad] = (),
+    ulp: float = 4,
+    normwise: bool = False,
+    grad: Callable[..., Any] | None = None,
+    aliases: Sequence[str] = (),
+    method_defaults: Mapping[str, Attr] | None = None,
+    public: bool = True,
+    basic: bool = False,
+) -> Op:
+    """Declare an operation that stays a node of the program until it is lowered.
+
+    `lower` takes the inputs by position and the attributes by keyword and returns the result (a tuple if there are
+    several) in terms of other ops; its signature is the public one.
+    """
+    made = _declare(
+        name=name,
+        build=lower,
+        types=types,
+        accept=accept,
+        ref=ref,
+        samples=tuple(samples),
+        bad_samples=tuple(bad_samples),
+        ulp=ulp,
+        normwise=normwise,
+        grad=grad,
+        aliases=tuple(aliases),
+        method_defaults=method_defaults or {},
+        spread="",
+        public=public,
+        basic=basic,
+    )
+    NAMED[name] = _rule(types)
+    return made
+
+
+def primitive(
+    name: str,
+    build: Callable[..., UOp],
+    *,
+    ref: Reference,
+    samples: Sequence[Sample] = (),
+    bad_samples: Sequence[Bad] = (),
+    ulp: float = 0.5,
+    normwise: bool = False,
+    aliases: Sequence[str] = (),
+    method_defaults: Mapping[str, Attr] | None = None,
+    spread: str = "",
+    public: bool = True,
+) -> Op:
+    """Declare a function that builds opcodes at once."""
+    return _declare(
+        name=name,
+        build=build,
+        types=None,
+        accept=None,
+        ref=ref,
+        samples=tuple(samples),
+        bad_samples=tuple(bad_samples),
+        ulp=ulp,
+        normwise=normwise,
+        grad=None,
+        aliases=tuple(aliases),
+        method_defaults=method_defaults or {},
+        spread=spread,
+        public=public,
+        basic=False,
+    )
+
+
+def _declare(*, name: str, build: Lower, types: Types | None, **rest: Any) -> Op:
+    if name in REGISTRY:
+        raise ArgumentError(f"the op {name!r} is declared already", fix="choose another name")
+    signature = inspect.signature(build)
+    inputs, attrs = _split(signature)
+    made = Op(
+        name=name,
+        build=build,
+        types=types,
+        signature=signature,
+        inputs=tuple(p.name for p in inputs),
+        required=sum(p.default is p.empty for p in inputs),
+        defaults={p.name: p.default for p in attrs},
+        **rest,
+    )
+    REGISTRY[name] = made
+    return made
+
+
+def _split(signature: inspect.Signature) -> tuple[list[inspect.Parameter], list[inspect.Parameter]]:
+    """Inputs and attributes, told apart by annotation: an attribute is keyword-only or is not annotated as a node."""
+    inputs: list[inspect.Parameter] = []
+    attrs: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        place = inputs if is_input(parameter) else attrs
+        place.append(parameter)
+    return inputs, attrs
+
+
+def is_input(parameter: inspect.Parameter) -> bool:
+    """This parameter takes a tensor."""
+    if parameter.kind is parameter.KEYWORD_ONLY:
+        return False
+    annotation = parameter.annotation
+    return annotation is parameter.empty or any(word in str(annotation) for word in ("UOp", "Operand"))
+
+
+def _rule(types: Types) -> Callable[[OpArg, tuple[UOp, ...]], tuple[Type, ...]]:
+    def rule(arg: OpArg, sources: tuple[UOp, ...]) -> tuple[Type, ...]:
+        found = types(*sources, **dict(arg.attrs))
+        if isinstance(found[0], dt.DType):
+            return (found,)
+        return found
+
+    return rule
+
+
+def find(name: str) -> Op:
+    """The declaration called `name`."""
+    found = REGISTRY.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, REGISTRY, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "declare it with ingot.ops.op.op(...)"
+        raise ArgumentError(f"there is no op called {name!r}", fix=hint)
+    return found
+
+
+def apply(name: str, *inputs: Any, **attrs: Any) -> UOp:
+    """Build the op called `name`."""
+    return find(name)(*inputs, **attrs)
+
+
+def public_ops() -> Iterator[Op]:
+    """The ops that users call, in order of declaration."""
+    return (op for op in REGISTRY.values() if op.public)
+
+
+def result(node: UOp, index: int) -> UOp:
+    """One result of a node that has several."""
+    return UOp(Ops.RESULT, node.results[index][0], (node,), ResultArg(index))

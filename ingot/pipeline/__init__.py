@@ -1,0 +1,6 @@
+"""The pipeline: from program graph to results. In: nodes. Out: memory. Next: tensor/ shows them to users."""
+
+from ingot.pipeline.buffers import buffer_node, memory
+from ingot.pipeline.realize import realize
+
+__all__ = ["buffer_node", "memory", "realize"]

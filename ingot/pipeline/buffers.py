@@ -1,0 +1,45 @@
+"""Memory of program nodes. In: arrays and buffers. Out: BUFFER nodes, and the memory behind them.
+
+A BUFFER node has an identity and a type; where its bytes are stands in a table beside the graph, and dies with the node.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingot.ir import dtype as dt
+from ingot.ir.node import UOp
+from ingot.ir.opcode import BufferArg, Ops
+from ingot.runtime.buffer import Buffer
+
+_memory: WeakKeyDictionary[UOp, Buffer] = WeakKeyDictionary()
+_numbers = itertools.count()
+
+
+def buffer_node(
+    data: NDArray[Any] | Buffer, dtype: dt.DType, shape: Sequence[int | UOp], *, borrow: bool
+) -> UOp:
+    """The node of this memory; an array is copied unless it is borrowed."""
+    dims = tuple(n if isinstance(n, UOp) else UOp.const(dt.index, n) for n in shape)
+    node = UOp(Ops.BUFFER, dtype, dims, BufferArg(next(_numbers)))
+    _memory[node] = data if isinstance(data, Buffer) else _from_array(data, borrow)
+    return node
+
+
+def _from_array(array: NDArray[Any], borrow: bool) -> Buffer:
+    if borrow:
+        return Buffer.from_array(array)
+    made = Buffer.allocate(array.nbytes)
+    np.copyto(made.as_array(array.dtype, array.shape), array)
+    return made
+
+
+def memory(node: UOp) -> Buffer:
+    """The memory of a BUFFER node."""
+    return _memory[node]

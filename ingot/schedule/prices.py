@@ -1,0 +1,47 @@
+"""Prices of fusion, in nanoseconds. In: measured costs of this machine (target.py). Out: what storing or recomputing costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ingot.ir.node import UOp
+from ingot.ir.opcode import ELEMENTWISE, Ops
+from ingot.kernel.nest import Kernel, Nest
+from ingot.kernel.structure import DEAR
+
+MAX_RECOMPUTE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Per element, on one core."""
+
+    byte: float = 0.1  # to or from memory
+    step: float = 0.02  # one simple vector operation
+    dear: float = 0.35  # exp, division, ...
+    multiply_add: float = 0.008
+
+    def recompute(self, node: UOp) -> float:
+        """What one more evaluation costs per element: the operations down to what is in memory anyway."""
+        total, seen, stack = 0.0, {node}, [node]
+        while stack and len(seen) < MAX_RECOMPUTE:
+            here = stack.pop()
+            if here.op is Ops.REDUCE:
+                return float("inf")
+            total += self.dear if here.op in DEAR else self.step if here.op in ELEMENTWISE else 0.0
+            for source in here.src:
+                if source not in seen:
+                    seen.add(source)
+                    stack.append(source)
+        return total if not stack else float("inf")
+
+    def store(self, node: UOp, readers: int) -> float:
+        """What storing costs per element: one write, and reads that replace those of its sources."""
+        return self.byte * node.dtype.itemsize * 2
+
+    def streaming(self, kernel: Kernel, nest: Nest) -> bool:
+        """A contraction inside a streaming softmax pays while its inner length is short."""
+        return True
+
+
+PRICES = Prices()

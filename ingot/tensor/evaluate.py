@@ -1,0 +1,65 @@
+"""Evaluation. In: tensors with pending nodes. Out: the same tensors over memory.
+
+What has been computed is remembered by node, weakly: a pending consumer of an evaluated tensor still names the node
+that was evaluated, and reads its memory instead of computing it again. An entry dies with the last such consumer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ingot import pipeline
+from ingot.ir import dtype as dt
+from ingot.ir.node import UOp
+from ingot.ir.opcode import Ops
+from ingot.ir.rewrite import substitute
+from ingot.tensor.handle import Array, Handle
+
+_evaluated: WeakKeyDictionary[UOp, UOp] = WeakKeyDictionary()
+
+
+def evaluate(*values: Handle | Iterable[Any]) -> None:
+    """Compute all of these at once, sharing what they share. Tensors may stand in lists."""
+    handles = list(_flat(values))
+    pending = {h.uop: None for h in handles if h.uop.op is not Ops.BUFFER}
+    if pending:
+        _compute(list(pending))
+    for handle in handles:
+        handle.uop = _evaluated.get(handle.uop, handle.uop)
+
+
+def _flat(values: Iterable[Any]) -> Iterable[Handle]:
+    for value in values:
+        if isinstance(value, Handle):
+            yield value
+        else:
+            yield from _flat(value)
+
+
+def _compute(nodes: Sequence[UOp]) -> None:
+    """Memory for every node that has none yet."""
+    roots = [node for node in nodes if node not in _evaluated]
+    known = dict(_evaluated)
+    programs = [substitute(root, known) for root in roots] if known else roots
+    for root, buffer in zip(roots, pipeline.realize(programs), strict=True):
+        _evaluated[root] = pipeline.buffer_node(buffer, root.dtype, root.shape, borrow=True)
+
+
+def is_evaluated(handle: Handle) -> bool:
+    """The value lies in memory."""
+    return handle.uop.op is Ops.BUFFER or handle.uop in _evaluated
+
+
+def to_array(handle: Handle) -> Array:
+    """The value as a NumPy array of its own; bfloat16, which NumPy lacks, as float32."""
+    evaluate(handle)
+    node = handle.uop
+    shape = tuple(int(n) for n in node.shape if not isinstance(n, UOp))
+    stored = pipeline.memory(node).as_array(dt.to_numpy(node.dtype), shape)
+    if node.dtype is dt.bfloat16:
+        return (stored.astype(np.uint32) << 16).view(np.float32)
+    return stored.copy()

@@ -1,0 +1,74 @@
+"""Every op against its own declaration: samples equal the reference, bad samples raise what they promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from ingot.errors import IngotError
+from ingot.ir import dtype as dt
+from ingot.ir.opcode import OpArg, Ops
+from ingot.ops.lower import lower_all
+from ingot.ops.op import REGISTRY, Op
+from ingot.ops.sample import Sample
+from tests.ops.evaluate import arrays_of, built, error_in_ulp, names_of, wanted
+
+GOOD = [pytest.param(op, s, id=f"{op.name}-{i}") for op in REGISTRY.values() for i, s in enumerate(op.samples)]
+BAD = [
+    pytest.param(op, s, m, id=f"{op.name}-{i}") for op in REGISTRY.values() for i, (s, m) in enumerate(op.bad_samples)
+]
+
+
+@pytest.mark.parametrize(("op", "sample"), GOOD)
+def test_float64_equals_the_reference(op: Op, sample: Sample) -> None:
+    _check(op, sample, "float64")
+
+
+# The bits of a float32 have no reference in float64.
+NARROW = [case for case in GOOD if case.values[0] is not REGISTRY["bitcast"]]
+
+
+@pytest.mark.parametrize(("op", "sample"), NARROW)
+def test_float32_is_within_its_ulp_of_float64(op: Op, sample: Sample) -> None:
+    _check(op, sample, "float32")
+
+
+def _check(op: Op, sample: Sample, dtype: str) -> None:
+    arguments = arrays_of(sample, dtype)
+    node, inputs = built(op, arguments, sample.attrs)
+    got = inputs.run(node)
+    want = wanted(op, arguments, sample.attrs)
+    assert got.shape == want.shape == node.shape
+    assert got.dtype == dt.to_numpy(node.dtype)
+    # Half an ulp is the rounding of the reference itself, which NumPy computes in float64 as well.
+    assert error_in_ulp(got, want, op.normwise) <= op.ulp + 0.5
+
+
+@pytest.mark.parametrize(("op", "sample"), GOOD)
+def test_lowered_form_has_only_primitives(op: Op, sample: Sample) -> None:
+    node, _ = built(op, arrays_of(sample), sample.attrs)
+    assert names_of(lower_all(node)) <= {"iota"}
+
+
+@pytest.mark.parametrize(("op", "sample", "message"), BAD)
+def test_bad_samples_say_what_is_wrong(op: Op, sample: Sample, message: str) -> None:
+    with pytest.raises(IngotError) as caught:
+        built(op, arrays_of(sample), sample.attrs)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("op", REGISTRY.values(), ids=lambda op: op.name)
+def test_declarations_are_complete(op: Op) -> None:
+    assert op.doc, f"{op.name} has no docstring"
+    assert op.doc.endswith((".", ")")) or "." in op.doc
+    assert op.samples or op.name == "iota"
+    for alias in op.aliases:
+        assert alias not in REGISTRY
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.is_named], ids=lambda op: op.name)
+def test_named_ops_stay_nodes_of_the_program(op: Op) -> None:
+    for sample in op.samples:
+        node, _ = built(op, arrays_of(sample), sample.attrs)
+        assert node.op is Ops.OP
+        assert isinstance(node.arg, OpArg)
+        assert node.arg.name == op.name

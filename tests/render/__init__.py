@@ -1,0 +1,1 @@
+"""Tests of the renderers: hand-written kernel trees, compiled, run and compared with NumPy."""
