@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import cache
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ingot.ir import dtype as dt
@@ -50,11 +52,15 @@ def source_of(rules: Sequence[Rule]) -> str:
 
 def exact_bits(value: Scalar) -> dict[DType, int]:
     """The bits of a literal in each type that holds it exactly."""
+    return _exact_bits(type(value).__name__, repr(value))
+
+
+@cache
+def _exact_bits(kind: str, written: str) -> dict[DType, int]:
+    value: Scalar = {"int": int, "float": float}[kind](written) if kind != "bool" else written == "True"
     found = {}
     for dtype in dt.ALL[1:]:
-        if not dtype.is_float and value != value:
-            continue
-        if not dtype.is_float and value in (float("inf"), float("-inf")):
+        if not dtype.is_float and not abs(value) < float("inf"):
             continue
         bits = dt.to_bits(dtype, value)
         if dt.from_bits(dtype, bits) == value:
@@ -203,14 +209,13 @@ class _Writer:
     def call(self, function: Callable[..., Any], names: Names, rule: Rule) -> str:
         """A call with the arguments that the function's parameters name."""
         given = names | {"ctx": "ctx"}
-        arguments = []
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.name in given:
-                arguments.append(f"{parameter.name}={given[parameter.name]}")
-            elif parameter.default is inspect.Parameter.empty:
-                known = ", ".join(given)
-                raise TypeError(f"rule at {rule.location} wants {parameter.name!r}, the pattern captures {known}")
-        return f"{self.constant(function)}({', '.join(arguments)})"
+        wanted, optional = _parameters(function)
+        missing = [name for name in wanted if name not in given and name not in optional]
+        if missing:
+            known = ", ".join(given)
+            raise TypeError(f"rule at {rule.location} wants {missing[0]!r}, the pattern captures {known}")
+        arguments = ", ".join(f"{name}={given[name]}" for name in wanted if name in given)
+        return f"{self.constant(function)}({arguments})"
 
     def build(self, p: UPat, names: Names, dtype: str) -> str:
         """An expression that makes the node which `p` describes; `dtype` is the type its place asks for."""
@@ -243,6 +248,16 @@ class _Writer:
         if p.name in names:
             return f"{names[p.name]}.dtype"
         return next((self.type_of(s, names) for s in p.src or () if self.type_of(s, names)), "")
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(all parameters, those with a default). A plain function tells by itself, which is faster than `inspect`."""
+    if isinstance(function, FunctionType):
+        code = function.__code__
+        wanted = code.co_varnames[: code.co_argcount]
+        return wanted, wanted[len(wanted) - len(function.__defaults__ or ()) :]
+    found = inspect.signature(function).parameters
+    return tuple(found), tuple(p.name for p in found.values() if p.default is not inspect.Parameter.empty)
 
 
 def _has_literal(p: UPat) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -302,15 +301,17 @@ def _each(function: Callable[[float, float, float], float], *values: Value) -> V
 
 
 def _exact_float64(a: float, b: float, c: float) -> float:
+    """As a fraction of integers, whose division Python rounds once."""
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
         return a * b + c
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    if exact == 0:
+    (an, ad), (bn, bd), (cn, cd) = (float(v).as_integer_ratio() for v in (a, b, c))
+    over = an * bn * cd + cn * ad * bd
+    if over == 0:
         return _zero_sum(a, b, c)
     try:
-        return float(exact)
+        return over / (ad * bd * cd)
     except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+        return math.inf if over > 0 else -math.inf
 
 
 def _zero_sum(a: float, b: float, c: float) -> float:

@@ -11,7 +11,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, cast
 
@@ -83,7 +82,7 @@ def live_nodes() -> int:
     return len(_program)
 
 
-_SLOTS = ("_bounds", "_digest", "_results", "arg", "dtype", "op", "shape", "src", "tag")
+_SLOTS = ("_bounds", "_digest", "_form", "_results", "arg", "dtype", "op", "shape", "src", "tag")
 
 
 class _Interned:
@@ -347,6 +346,7 @@ class UOp(_Interned):
     if TYPE_CHECKING:
         _bounds: Interval
         _digest: bytes
+        _form: object  # what ir/polynomial.py knows about an index expression
         _results: tuple[Type, ...]
 
 
@@ -468,7 +468,5 @@ def _arg_text(arg: object) -> str:
     if isinstance(arg, UOp):
         return arg.digest.hex()
     if isinstance(arg, tuple):
-        return f"({' '.join(_arg_text(part) for part in arg)})"
-    if is_dataclass(arg) and not isinstance(arg, type):
-        return f"{type(arg).__name__}({' '.join(_arg_text(getattr(arg, f.name)) for f in fields(arg))})"
+        return f"{type(arg).__name__}({' '.join(_arg_text(part) for part in arg)})"
     return repr(arg)

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ingot.ir.node import UOp
@@ -162,48 +162,43 @@ class Scope(Enum):
     SHARED = "shared"
 
 
-@dataclass(frozen=True, slots=True)
-class ConstArg:
+# --- args: named tuples, because they are made, hashed and compared for every node ------------------------------------
+
+
+class ConstArg(NamedTuple):
     bits: int
 
 
-@dataclass(frozen=True, slots=True)
-class VarArg:
+class VarArg(NamedTuple):
     name: str
     lo: int
     hi: int
 
 
-@dataclass(frozen=True, slots=True)
-class BufferArg:
+class BufferArg(NamedTuple):
     """A buffer by identity: the number is unique in the process and finds the memory in a side table."""
 
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class ParamArg:
+class ParamArg(NamedTuple):
     slot: int
     writable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StateArg:
+class StateArg(NamedTuple):
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
-class AxesArg:
+class AxesArg(NamedTuple):
     axes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WindowArg:
+class WindowArg(NamedTuple):
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReduceArg:
+class ReduceArg(NamedTuple):
     axes: tuple[int, ...]
     n: int = 1
 
@@ -236,70 +231,59 @@ def _exact(value: Attr) -> object:
     return type(value).__name__, value
 
 
-@dataclass(frozen=True, slots=True)
-class ResultArg:
-    index: int
+class ResultArg(NamedTuple):
+    index: int  # type: ignore[assignment]  # a tuple has a method of that name
 
 
-@dataclass(frozen=True, slots=True)
-class SizeArg:
+class SizeArg(NamedTuple):
     axis: int
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionArg:
+class FunctionArg(NamedTuple):
     name: str
     n_params: int
 
 
-@dataclass(frozen=True, slots=True)
-class ScanArg:
+class ScanArg(NamedTuple):
     n_carry: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExternArg:
+class ExternArg(NamedTuple):
     """Host code by name; the types of its results are part of its identity."""
 
     name: str
     results: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AxisArg:
+class AxisArg(NamedTuple):
     id: int
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueArg:
+class ValueArg(NamedTuple):
     nest: int
     slot: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LoopArg:
+class LoopArg(NamedTuple):
     axis: int
     kind: LoopKind
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StageArg:
+class StageArg(NamedTuple):
     id: int
     scope: Scope
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FoldArg:
+class FoldArg(NamedTuple):
     axis: int
     kind: LoopKind
     n: int
 
 
-@dataclass(frozen=True, slots=True)
-class KernelArg:
+class KernelArg(NamedTuple):
     """The kernel's interface: buffer arguments in slot order, scalar arguments, number of chunks, bytes of scratch."""
 
     name: str

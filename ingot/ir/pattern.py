@@ -267,7 +267,14 @@ class PatternMatcher:
 
     def __init__(self, rows: Iterable[tuple[Any, ...]] = (), *, rules: tuple[Rule, ...] = ()) -> None:
         self.rules: tuple[Rule, ...] = rules or tuple(_rule(row) for row in rows)
-        self.table: list[Matcher] = [self._compile_later(op) for op in range(len(Ops) + 1)]
+        self._table: list[Matcher] = []
+
+    @property
+    def table(self) -> list[Matcher]:
+        """A matcher for each opcode."""
+        if not self._table:
+            self._table = [self._compile_later(op) for op in range(len(Ops) + 1)]
+        return self._table
 
     def __add__(self, other: PatternMatcher) -> PatternMatcher:
         return PatternMatcher(rules=self.rules + other.rules)
@@ -286,7 +293,7 @@ class PatternMatcher:
         def first_use(node: UOp, ctx: object) -> UOp | None:
             rules = self.rules_for(Ops(op))
             matcher = compile_rules(rules, Ops(op).name) if rules else _no_match
-            self.table[op] = matcher
+            self._table[op] = matcher
             return matcher(node, ctx)
 
         return first_use

@@ -36,31 +36,57 @@ def order(atom: UOp) -> tuple[int, str, bytes]:
 # --- nodes to polynomials ---------------------------------------------------------------------------------------------
 
 
+class Form:
+    """What a sum or product is, kept on the node. An atom's would hold the node itself, a cycle, and is made anew."""
+
+    __slots__ = ("canonical", "polynomial")
+
+    def __init__(self, made: Polynomial) -> None:
+        self.polynomial = made
+        self.canonical = False  # the node is the one that `build` makes of its polynomial
+
+
+_SUMS = frozenset({Ops.ADD, Ops.SUB, Ops.NEG, Ops.MUL})
+_set_form = UOp.__dict__["_form"].__set__
+
+
+def form(node: UOp) -> Form:
+    """The form of a node that is a sum or product."""
+    if not hasattr(node, "_form"):
+        for part in node.toposort(lambda u: u.op in _SUMS and not hasattr(u, "_form")):
+            if part.op in _SUMS and not hasattr(part, "_form"):
+                _set_form(part, Form(_combined(part)))
+    return cast(Form, node._form)
+
+
 def polynomial(node: UOp) -> Polynomial:
-    """What an index expression is, whatever way it was written."""
-    total: Polynomial = {}
-    stack = [(node, 1)]
-    while stack:
-        part, sign = stack.pop()
-        if part.op is Ops.ADD:
-            stack += [(part.src[1], sign), (part.src[0], sign)]
-        elif part.op is Ops.SUB:
-            stack += [(part.src[1], -sign), (part.src[0], sign)]
-        elif part.op is Ops.NEG:
-            stack.append((part.src[0], -sign))
-        else:
-            add_into(total, _factor(part), sign)
-    return total
+    """What an index expression is, whatever way it was written. Shared: not to be changed."""
+    if node.op is Ops.CONST:
+        value = int(node.value)
+        return {(): value} if value else {}
+    if node.op not in _SUMS:
+        return {(node,): 1}
+    return form(node).polynomial or _itself(node)
 
 
-def _factor(part: UOp) -> Polynomial:
-    if part.op is Ops.CONST:
-        return {(): int(part.value)}
-    if part.op is not Ops.MUL:
-        return {(part,): 1}
-    left, right = polynomial(part.src[0]), polynomial(part.src[1])
+def _itself(node: UOp) -> Polynomial:
+    """The zero polynomial, or a product too long to multiply out, which is an atom."""
+    return {} if node.op is not Ops.MUL or _is_zero(node) else {(node,): 1}
+
+
+def _is_zero(product: UOp) -> bool:
+    return not polynomial(product.src[0]) or not polynomial(product.src[1])
+
+
+def _combined(node: UOp) -> Polynomial:
+    left = polynomial(node.src[0])
+    if node.op is Ops.NEG:
+        return plus({}, left, -1)
+    right = polynomial(node.src[1])
+    if node.op is not Ops.MUL:
+        return plus(left, right, 1 if node.op is Ops.ADD else -1)
     if len(left) > 1 and len(right) > 1 and len(left) * len(right) > MOST_PRODUCTS:
-        return {(part,): 1}
+        return {}
     return times(left, right)
 
 

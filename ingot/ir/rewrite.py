@@ -31,7 +31,7 @@ def graph_rewrite(sink: UOp, pm: PatternMatcher, ctx: object = None, bottom_up: 
 class _Walk:
     """One rewriting of one graph.
 
-    `done[n]` is what n became for good. `became[n]` is the node that n turned into and whose own result it waits for.
+    `done[n]` is what n became for good. `became[n]` is the form that n, still on the stack, has now.
     """
 
     def __init__(self, root: UOp, table: list[Matcher], ctx: object, name: str) -> None:
@@ -41,32 +41,32 @@ class _Walk:
         self.name = name
         self.done: dict[UOp, UOp] = {}
         self.became: dict[UOp, UOp] = {}
-        self.chain: dict[UOp, int] = {}
+        self.turns: dict[UOp, int] = {}
         self.steps = 0
-        self.budget = 200_000
+        self.budget = 20_000
 
     def sources_first(self) -> UOp:
         done, became, table, ctx = self.done, self.became, self.table, self.ctx
         stack = [self.root]
         while stack:
             node = stack[-1]
-            if node in done:
+            form = became.get(node, node)
+            if form in done:
+                done[node] = done[form]
                 stack.pop()
                 continue
-            if node in became:
-                self.settle(node, stack)
-                continue
-            missing = [s for s in node.src if s not in done]
+            missing = [s for s in form.src if s not in done]
             if missing:
                 self.enter(missing, stack)
                 continue
-            rebuilt = _rebuild(node, done)
+            rebuilt = _rebuild(form, done)
             if rebuilt in done:
-                done[node] = done[rebuilt]
+                done[form] = done[node] = done[rebuilt]
+                stack.pop()
                 continue
             changed = table[rebuilt.op](rebuilt, ctx)
             if changed is None:
-                done[rebuilt] = done[node] = rebuilt
+                done[rebuilt] = done[form] = done[node] = rebuilt
                 stack.pop()
             else:
                 self.follow(node, changed)
@@ -78,68 +78,58 @@ class _Walk:
         settled: set[UOp] = set()
         while stack:
             node = stack[-1]
-            if node in done:
+            form = became.get(node, node)
+            if form in done:
+                done[node] = done[form]
                 stack.pop()
                 continue
-            if node in became:
-                self.settle(node, stack)
-                continue
-            if node not in settled:
-                changed = table[node.op](node, ctx)
+            if form not in settled:
+                changed = table[form.op](form, ctx)
                 if changed is not None:
                     self.follow(node, changed)
                     continue
-                settled.add(node)
-            missing = [s for s in node.src if s not in done]
+                settled.add(form)
+            missing = [s for s in form.src if s not in done]
             if missing:
                 self.enter(missing, stack)
                 continue
-            rebuilt = _rebuild(node, done)
-            if rebuilt is node:
-                done[node] = node
+            rebuilt = _rebuild(form, done)
+            if rebuilt is form:
+                done[form] = done[node] = form
                 stack.pop()
             else:
                 self.follow(node, rebuilt)
         return done[self.root]
 
     def enter(self, missing: list[UOp], stack: list[UOp]) -> None:
-        """Visits sources. One that waits for what it became, which is what we are working on, would grow for ever."""
+        """Visits sources. One that has changed but is not done waits for us: a graph that would grow for ever."""
         for source in missing:
             if source in self.became:
                 raise self.endless(source)
         stack.extend(reversed(missing))
 
     def follow(self, node: UOp, changed: UOp) -> None:
-        """`node` became `changed`, which is rewritten in turn."""
-        length = self.chain.get(node, 0) + 1
-        self.steps += 1
-        if length > LONGEST_CHAIN or (self.steps > self.budget and self.spent()):
-            raise self.endless(node)
-        self.chain[changed] = max(length, self.chain.get(changed, 0))
+        """`node` has the form `changed` now, which is rewritten in turn."""
         self.became[node] = changed
+        self.turns[node] = self.turns.get(node, 0) + 1
+        self.steps += 1
+        if self.turns[node] > LONGEST_CHAIN or (self.steps > self.budget and self.spent()):
+            raise self.endless(node)
 
     def spent(self) -> bool:
         """More rewrites than a graph of this size can need."""
         self.budget = max(self.budget, STEPS_PER_NODE * len(self.root.toposort()))
         return self.steps > self.budget
 
-    def settle(self, node: UOp, stack: list[UOp]) -> None:
-        """Takes over the result of what `node` became, or visits that first."""
-        changed = self.became[node]
-        if changed in self.done:
-            self.done[node] = self.done[changed]
-            stack.pop()
-        elif changed in self.became:
-            raise self.endless(changed)
-        else:
-            stack.append(changed)
-
     def endless(self, node: UOp) -> RewriteError:
         where = f" in {self.name}" if self.name else ""
-        turns = [node]
-        while turns[-1] in self.became and len(turns) < 6:
-            turns.append(self.became[turns[-1]])
-        steps = "\n  -> ".join(f"{_brief(u)} {last_rule(u)}" for u in turns)
+        forms = [node]
+        while len(forms) < 6:
+            changed = self.table[forms[-1].op](forms[-1], self.ctx) or self.became.get(forms[-1])
+            if changed is None:
+                break
+            forms.append(changed)
+        steps = "\n  -> ".join(f"{_brief(u)} {last_rule(u)}" for u in forms)
         return RewriteError(
             f"endless rewrite{where}: no rule may make a node that leads back to it\n  {steps}",
             fix="set SPEC=1 to see the rules, and give one of them a condition",

@@ -12,7 +12,7 @@ from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
 from ingot.ir.pattern import PatternMatcher, UPat
-from ingot.ir.polynomial import Monomial, Polynomial, build, merge, plus, polynomial, times, without
+from ingot.ir.polynomial import Monomial, Polynomial, build, form, plus, polynomial, times, without
 
 s = UPat((Ops.ADD, Ops.SUB, Ops.NEG, Ops.MUL), dt.index, name="s")
 
@@ -21,8 +21,13 @@ def canonical(s: UOp) -> UOp | None:
     """The one way to write a sum; tensors of indices are left alone."""
     if s.shape:
         return None
-    p = polynomial(s)
-    return build(rejoin(p))
+    known = form(s)
+    if known.canonical:
+        return None
+    made = build(rejoin(polynomial(s)))
+    if made is s:
+        known.canonical = True
+    return made
 
 
 def rejoin(p: Polynomial) -> Polynomial:
@@ -82,5 +87,3 @@ INDEX_SUMS = PatternMatcher(
         (s, canonical),
     ]
 )
-
-__all__ = ["INDEX_SUMS", "canonical", "merge", "rejoin"]

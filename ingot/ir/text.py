@@ -10,7 +10,6 @@ do not follow from the sources. Kernel trees also have a form for people: see `t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 from ingot.errors import ArgumentError
@@ -111,7 +110,8 @@ def _arg_parts(node: UOp, names: dict[UOp, str]) -> list[str]:
         return [_constant(node)]
     if node.arg is None:
         return []
-    return [f"{f.name}={_field(getattr(node.arg, f.name), names)}" for f in fields(node.arg)]
+    parts = ("name", "attrs") if isinstance(node.arg, OpArg) else node.arg._fields
+    return [f"{part}={_field(getattr(node.arg, part), names)}" for part in parts]
 
 
 def _constant(node: UOp) -> str:

@@ -20,7 +20,15 @@ MAGIC = nu.MAGIC[F32]
 LN2_HIGH, LN2_LOW = nu.LN2[F32]
 
 # exp(r) on |r| <= ln(2)/2, error 2**-28; 2**f on |f| <= 1/2, error 2**-28
-EXP = (1.0, 1.0, 0.4999999403953552, 0.1666652113199234, 0.04166827350854874, 0.00836868304759264, 0.0013820051681250334)
+EXP = (
+    1.0,
+    1.0,
+    0.4999999403953552,
+    0.1666652113199234,
+    0.04166827350854874,
+    0.00836868304759264,
+    0.0013820051681250334,
+)
 EXP2 = (
     *(1.0, 0.6931471824645996, 0.24022647738456726, 0.05550359562039375),
     *(0.009618503041565418, 0.0013391007669270039, 0.0001532803726149723),
@@ -80,8 +88,7 @@ def tanh(x: UOp) -> UOp:
     r, shifted = _reduced(inside, 2, 127)
     small = fma(r * r, horner(r, EXPM1), r)
     power = nu.power_of_two(shifted)
-    e = fma(power, small, power - 1.0)
-    return nu.with_sign_of(e / (e + 2.0), x)
+    return nu.with_sign_of(nu.over_itself_plus_two(fma(power, small, power - 1.0)), x)
 
 
 def _log_parts(x: UOp) -> tuple[UOp, UOp]:
@@ -141,7 +148,7 @@ def sin(x: UOp) -> UOp:
     wide = x.cast(F64)
     first, second, third = (wide * part for part in _band(nu.absolute(wide)))
     first = fma(nu.rounded(first * 0.5), -2.0, first)
-    shifted = (first + second) + nu.MAGIC[F64]
+    shifted = ((first + second) + third) + nu.MAGIC[F64]
     f = ((first - (shifted - nu.MAGIC[F64])) + second) + third
     value = f * horner(f * f, SIN_PI)
     odd = nu.shifted_left(nu.bits(shifted), 63)

@@ -37,7 +37,7 @@ def choose(kernel: Kernel, hints: Mapping[UOp, int] | None = None, target: GpuTa
     width = min(target.vector_bytes // widest(nest).itemsize for nest in kernel.nests)
     kernel = aligned(kernel, width, sizes)
     if any(contraction(kernel, nest) for nest in kernel.nests):
-        return gpu_tiles.contraction_tiles(kernel, width)
+        return gpu_tiles.contraction_tiles(kernel, width, sizes)
     if not any(nest.reduced for nest in kernel.nests):
         return _maps(kernel, width)
     kernel = align(kernel)

@@ -6,6 +6,7 @@ A tile is staged by its own loops, so it is filled along the source and read alo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ingot.errors import MoveError
@@ -15,7 +16,7 @@ from ingot.kernel.align import align
 from ingot.kernel.launch import onto_threads, whole_tiles
 from ingot.kernel.moves import bind, fuse, layout, reorder, split, stage, unroll, vector
 from ingot.kernel.nest import Kernel, Nest, Reduce, Store, axes_in
-from ingot.kernel.specialise import predicate
+from ingot.kernel.specialise import multiple_of, predicate
 from ingot.kernel.structure import contraction, loads_of, unit_axis
 
 TURN_TILE = 64
@@ -43,7 +44,8 @@ def turned(kernel: Kernel, name: str, width: int, tile: int = TURN_TILE) -> Kern
         part = f"{name}_tile{number}"
         kernel = stage(kernel, name, load, f"{j}_b", part, Scope.SHARED, rows, pad=(0, 0, 1, 0))
         kernel = _square(kernel, part, blocks, *(f"{part}.{loop}" for loop in rows))
-    return _square(kernel, name, blocks, f"{i}_s", f"{i}_v", f"{j}_s", f"{j}_v")
+    kernel = split(fuse(kernel, f"{i}_s", f"{i}_v", f"{i}_all"), f"{i}_all", sides, f"{i}_u", f"{i}_r")
+    return _square(kernel, name, blocks, f"{i}_r", f"{i}_u", f"{j}_s", f"{j}_v")
 
 
 def _along(kernel: Kernel, nest: Nest, loop: str) -> list[UOp]:
@@ -86,11 +88,15 @@ class Tile:
         return self.rows * self.columns // (2 * self.square) ** 2
 
 
-def contraction_tiles(kernel: Kernel, width: int, tile: Tile = Tile()) -> Kernel:
+TILE = Tile()
+
+
+def contraction_tiles(kernel: Kernel, width: int, hints: Mapping[UOp, int], tile: Tile = TILE) -> Kernel:
     """sum over k of a(i, k) * b(k, j)   ->   a and b through shared memory, the result in registers"""
     kernel = align(kernel)
     name = next(n for n in kernel.nests if contraction(kernel, n)).name
     batch, i, j, k = _roles(kernel, kernel.nest(name))
+    kernel = _whole_depth(kernel, k, tile.depth, hints)
     kernel = predicate(split(kernel, j, width, f"{j}_q", f"{j}_v"), f"{j}_v")
     kernel = whole_tiles(kernel, f"{j}_q", tile.columns // width, f"{j}_b", f"{j}_s")
     kernel = whole_tiles(kernel, i, tile.rows, f"{i}_b", f"{i}_s")
@@ -101,6 +107,14 @@ def contraction_tiles(kernel: Kernel, width: int, tile: Tile = Tile()) -> Kernel
     kernel = reorder(kernel, name, *blocks, f"{k}_b", f"{k}_s", f"{i}_s", f"{j}_s", f"{j}_v")
     kernel = _shared_operands(kernel, name, f"{k}_b", width, tile.threads)
     return _register_tiles(kernel, name, blocks, (i, j, k), tile)
+
+
+def _whole_depth(kernel: Kernel, loop: str, depth: int, hints: Mapping[UOp, int]) -> Kernel:
+    """Where the summed axis is a multiple of the depth, a guard says so and no step asks for its end."""
+    for size in kernel.loop(loop).extent.variables():
+        if hints.get(size, 1) % depth == 0:
+            kernel = multiple_of(kernel, size, depth)
+    return kernel
 
 
 def _roles(kernel: Kernel, nest: Nest) -> tuple[list[str], str, str, str]:

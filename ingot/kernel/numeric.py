@@ -15,7 +15,10 @@ MANTISSA = {dt.float32: 23, dt.float64: 52}
 BIAS = {dt.float32: 127, dt.float64: 1023}
 # 1.5 * 2**mantissa: adding it rounds to a whole number, which then stands in the low bits.
 MAGIC = {dt.float32: 12582912.0, dt.float64: 6755399441055744.0}
-LN2 = {dt.float32: (0.693147182464599609375, -1.904654299957768e-09), dt.float64: (0.6931471805599453, 2.319046813846299e-17)}
+LN2 = {
+    dt.float32: (0.693147182464599609375, -1.904654299957768e-09),
+    dt.float64: (0.6931471805599453, 2.319046813846299e-17),
+}
 LOG2E = 1.4426950408889634
 
 
@@ -106,6 +109,14 @@ def fast_two_sum(a: UOp, b: UOp) -> tuple[UOp, UOp]:
 def two_product(a: UOp, b: UOp) -> tuple[UOp, UOp]:
     product = a * b
     return product, fma(a, b, -product)
+
+
+def over_itself_plus_two(e: UOp) -> UOp:
+    """e / (e + 2) for e >= 0, corrected for the rounding of the sum: 1 / (e + 2) is (1 - q) / 2. It is lost in a large e."""
+    divisor = e + 2.0
+    left = e - (divisor - 2.0)
+    q = e / divisor
+    return choose(e < 1024.0, fma(fma(-q, q, q), left * -0.5, q), q)
 
 
 # --- exponents ---

@@ -6,11 +6,12 @@ buffers (on a CPU a launch ends in a barrier of all threads, on a GPU it is a gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from ingot.errors import MoveError
 from ingot.ir import dtype as dt
+from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
 from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg, ValueArg, VarArg
 from ingot.ir.rewrite import substitute
@@ -63,7 +64,10 @@ def build(kernel: Kernel) -> Built:
         nests = [n for n in threads.kernel.nests if launch_of[n.id] == number]
         body = writer.write(nests)
         bodies.append(one_grid(body) if kernel.grouped else body)
-    return _interface(threads.kernel, bodies, places)
+    built = _interface(threads.kernel, bodies, places)
+    if not threads.axes:
+        return built
+    return replace(built, launches=tuple(launch.simplify() for launch in built.launches))
 
 
 def one_grid(body: tuple[UOp, ...]) -> tuple[UOp, ...]:
@@ -259,7 +263,8 @@ class _Writer:
         for node in expression.toposort():
             src = tuple(done[s] for s in node.src)
             if node.op is Ops.VALUE:
-                done[node] = _masked(self._read(node, src), guards, conditions)
+                read = self._read(node, src)
+                done[node] = read if self._has_room(node, read) else _masked(read, guards, conditions)
             elif node.op is Ops.LOAD and (guards or conditions):
                 done[node] = _masked(node.replace(src=src), guards, conditions)
             else:
@@ -271,6 +276,21 @@ class _Writer:
         place, nest = self.places[arg.nest], self.kernel.by_id(arg.nest)
         buffer = place.buffers[arg.slot]
         return UOp(Ops.LOAD, buffer.dtype, (buffer, place.offset(nest.dims, indices)))
+
+    def _has_room(self, node: UOp, read: UOp) -> bool:
+        """A tile holds what a reader asks for past the end too, if the reader's loops run no further than its own."""
+        if read.src[0].op is not Ops.STAGE:
+            return False
+        if cast(StageArg, read.src[0].arg).scope is Scope.REGISTER:
+            return True
+        dims = self.kernel.by_id(cast(ValueArg, node.arg).nest).dims
+        return all(self._is_below(at, self.kernel.loops[d].capacity) for d, at in zip(dims, node.src))
+
+    def _is_below(self, at: UOp, limit: UOp) -> bool:
+        most: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in self.kernel.loops.values()}
+        if at.op is Ops.AXIS:
+            return most.get(at) is limit
+        return simplify(at < limit, most).vmin == 1
 
     def _nodes(self, branch: Branch) -> tuple[UOp, ...]:
         """The finished statements of a branch."""
@@ -316,7 +336,7 @@ def _masked(load: UOp, guards: dict[int, UOp], conditions: list[UOp]) -> UOp:
     used = axes_in(load.src[1])
     asked = [c for a, c in guards.items() if a in used] + [c for c in conditions if axes_in(c) & used]
     mask = all_of([*load.src[2:3], *asked])
-    if mask is None or load.src[0].op is Ops.STAGE:
+    if mask is None:
         return load
     otherwise = load.src[3] if len(load.src) == 4 else UOp.const(load.dtype, 0)
     return load.replace(src=(*load.src[:2], mask, otherwise))

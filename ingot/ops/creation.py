@@ -6,7 +6,6 @@ Nothing here allocates: a kernel computes the values where it needs them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from ingot.ir.node import UOp
 from ingot.ir.region import function, param, scan
 from ingot.ir.shape import Shape, Type, dim
 from ingot.ops.elementwise import astype, constant
-from ingot.ops.movement import Dim, broadcast_to, reshape, size
+from ingot.ops.movement import Dim, Sizes, broadcast_to, reshape, show, size, sizes
 from ingot.ops.op import op
 from ingot.ops.promotion import DEFAULT_FLOAT, of_number
 
@@ -49,10 +48,9 @@ def counter(shape: Shape, axis: int, dtype: DType = dt.int64) -> UOp:
     return broadcast_to(reshape(iota(shape[axis]).cast(dtype), aligned), shape)
 
 
-def full(shape: Shape, value: Scalar, dtype: DType | None = None) -> UOp:
+def full(shape: Sizes, value: Scalar, dtype: DType | None = None) -> UOp:
     """`value` everywhere."""
-    _check_shape("full", shape)
-    return constant(value, dtype or of_number(value), shape)
+    return constant(value, dtype or of_number(value), _checked("full", shape))
 
 
 def arange(start: Scalar, stop: Scalar, step: Scalar, dtype: DType | None = None) -> UOp:
@@ -75,15 +73,14 @@ def _like(x: UOp, number: Scalar) -> UOp:
 
 def eye(rows: int, columns: int, diagonal: int = 0, dtype: DType = DEFAULT_FLOAT) -> UOp:
     """1 on a diagonal, 0 elsewhere."""
-    shape = (rows, columns)
-    _check_shape("eye", shape)
+    shape = _checked("eye", (rows, columns))
     row, column = counter(shape, 0), counter(shape, 1)
     return astype(column.eq(row + _like(row, diagonal)), dtype)
 
 
-def _check_shape(name: str, shape: Sequence[object]) -> None:
+def _checked(name: str, given: Sizes) -> Shape:
+    shape = sizes(name, given)
     for n in shape:
-        if isinstance(n, bool) or not isinstance(n, int | UOp) or (isinstance(n, int) and n < 0):
-            raise ArgumentError(
-                f"{name}: {n!r} in shape {tuple(shape)!r} is no size; wanted whole numbers of 0 or more"
-            )
+        if isinstance(n, int) and n < 0:
+            raise ArgumentError(f"{name}: {n} in shape {show(shape)} is no size", fix="sizes are 0 or more")
+    return shape

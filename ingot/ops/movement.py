@@ -24,6 +24,7 @@ from ingot.ops.promotion import meet
 from ingot.ops.sample import bools, floats, sample
 
 Dim = int | UOp
+Sizes = Dim | Sequence[Dim]
 Widths = int | Sequence[int] | Sequence[Sequence[int]]
 Ranges = Sequence[tuple[Dim, Dim] | None]
 
@@ -31,6 +32,12 @@ Ranges = Sequence[tuple[Dim, Dim] | None]
 def size(dim: Dim) -> UOp:
     """A dimension as a node."""
     return dim if isinstance(dim, UOp) else UOp.const(dt.index, dim)
+
+
+def sizes(name: str, given: Sizes) -> Shape:
+    """A shape as users write it: one size, or several in any sequence."""
+    several = given if isinstance(given, Sequence) else (given,)
+    return tuple(n if isinstance(n, UOp) else whole_number(name, "a size", n) for n in several)
 
 
 def show(shape: Shape) -> str:
@@ -46,9 +53,9 @@ def _move(op: Ops, x: UOp, numbers: Sequence[Dim]) -> UOp:
 # --- reshape ------------------------------------------------------------------------------------------------------
 
 
-def reshape(x: UOp, shape: Shape) -> UOp:
+def reshape(x: UOp, shape: Sizes) -> UOp:
     """The same elements in the same order under another shape; one -1 is worked out."""
-    target = _resolved("reshape", x.shape, tuple(shape))
+    target = _resolved("reshape", x.shape, sizes("reshape", shape))
     source = x.src[0] if x.op is Ops.RESHAPE else x
     return source if same(source.shape, target) else _move(Ops.RESHAPE, source, target)
 
@@ -169,9 +176,9 @@ def broadcast_to(x: UOp, shape: Shape) -> UOp:
     return _move(Ops.EXPAND, source, shape)
 
 
-def expand(x: UOp, shape: Shape) -> UOp:
+def expand(x: UOp, shape: Sizes) -> UOp:
     """Axes of size 1 repeated to `shape`; -1 keeps a size."""
-    target = tuple(shape)
+    target = sizes("expand", shape)
     missing = len(target) - len(x.shape)
     if missing < 0:
         raise ShapeError(f"expand: {show(x.shape)} has more axes than {show(target)}")
@@ -327,12 +334,14 @@ primitive(
     samples=(
         sample(floats(2, 6), shape=(3, 4)),
         sample(floats(2, 6), shape=(4, -1)),
+        sample(floats(2, 6), shape=12),
         sample(floats(), shape=(1, 1)),
         sample(floats(0, 3), shape=(3, 0)),
     ),
     bad_samples=(
         (sample(floats(2, 6), shape=(5, -1)), "reshape: (2, 6) has 12 elements, which do not fill (5, -1)"),
         (sample(floats(2, 6), shape=(-1, -1)), "at most one is -1"),
+        (sample(floats(2, 6), shape=(2, 1.5)), "reshape: a size is 1.5; wanted a whole number"),
     ),
     aliases=("view",),
     spread="shape",

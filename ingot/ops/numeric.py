@@ -37,7 +37,8 @@ def _sign(x: UOp) -> UOp:
     """-1, 0 or 1; a NaN stays."""
     zero = constant(0, x.dtype, x.shape)
     one = constant(1, x.dtype, x.shape)
-    up = (zero < x).where(one, x)
+    rest = x.ne(x).where(x, zero) if x.dtype.is_float else zero
+    up = (zero < x).where(one, rest)
     return (x < zero).where(-one, up) if x.dtype.kind in (Kind.INT, Kind.FLOAT) else up
 
 
@@ -178,7 +179,8 @@ def _whole_and_rest(a: UOp, b: UOp) -> tuple[UOp, UOp]:
     one = constant(1.0, a.dtype, a.shape)
     whole = over.where(guess - one, guess)
     left = over.where(rest + b, rest)
-    return whole, _beside_infinity(a, b, left)
+    signed = left.eq(zero).where(b * zero, left)  # nothing left still has the sign of b
+    return whole, _beside_infinity(a, b, signed)
 
 
 def _beside_infinity(a: UOp, b: UOp, rest: UOp) -> UOp:
@@ -194,6 +196,7 @@ _DIVISORS = (
     sample(ints(3, 8), ints(8)),
     sample(ints(5), 3),
     sample(values(5.0, -5.0, 0.0, 6.0), values(3.0, 3.0, 3.0, -3.0)),
+    sample(values(1.0, -1.0, 0.3, 7.0), values(0.1, 0.1, 0.1, -0.7)),  # quotients that round to a whole number
 )
 primitive(
     "pow",

@@ -19,10 +19,11 @@ that builds opcodes at once (add, reshape, sum): it has no node of its own.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, cast
 
 from ingot.errors import ArgumentError, DTypeError
@@ -42,7 +43,7 @@ Bad = tuple[Sample, str]
 REGISTRY: dict[str, Op] = {}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Op:
     """One declaration. Call it to build the node: inputs by position, attributes by keyword."""
 
@@ -61,10 +62,21 @@ class Op:
     spread: str  # the parameter that the method also takes as separate arguments: x.reshape(2, 3)
     public: bool
     basic: bool  # kernels know it: `lower_all` leaves it, and its lowering only says what it means
-    signature: inspect.Signature
-    inputs: tuple[str, ...]
-    required: int
-    defaults: Mapping[str, Attr] = field(repr=False)
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """What users may pass. Worked out at the first use: importing Ingot does not wait for it."""
+        return inspect.signature(self.build)
+
+    @cached_property
+    def inputs(self) -> dict[str, bool]:
+        """The names of the inputs, and whether each has to be given."""
+        return {p.name: p.default is p.empty for p in self.signature.parameters.values() if is_input(p)}
+
+    @cached_property
+    def defaults(self) -> dict[str, Attr]:
+        """The attributes and their defaults."""
+        return {p.name: p.default for p in self.signature.parameters.values() if not is_input(p)}
 
     @property
     def is_named(self) -> bool:
@@ -101,24 +113,24 @@ class Op:
         return tuple(result(node, i) for i in range(len(node.results)))
 
     def _checked(self, inputs: tuple[Any, ...]) -> tuple[UOp | None, ...]:
-        if not self.required <= len(inputs) <= len(self.inputs):
+        needed = list(self.inputs.values())
+        if not sum(needed) <= len(inputs) <= len(needed):
             wanted = ", ".join(self.inputs)
             raise ArgumentError(f"{self.name}: {len(inputs)} inputs were given; it takes {wanted}")
-        for name, value in zip(self.inputs, inputs, strict=False):
-            if not isinstance(value, UOp) and (value is not None or name in self.inputs[: self.required]):
+        for (name, need), value in zip(self.inputs.items(), inputs, strict=False):
+            if not isinstance(value, UOp) and (need or value is not None):
                 raise _not_a_tensor(self.name, name, value)
         self._check_gap(inputs)
         return inputs
 
     def _check_gap(self, inputs: tuple[Any, ...]) -> None:
         """Optional inputs are dropped from the end, so one that is given needs those before it."""
-        missing = [name for name, value in zip(self.inputs, inputs, strict=False) if value is None]
-        last = max((i for i, value in enumerate(inputs) if value is not None), default=-1)
-        if missing and self.inputs.index(missing[0]) < last:
-            raise ArgumentError(
-                f"{self.name}: {self.inputs[last]} is given without {missing[0]}",
-                fix=f"pass a {missing[0]} too",
-            )
+        missing = ""
+        for name, value in zip(self.inputs, inputs, strict=False):
+            if value is None:
+                missing = missing or name
+            elif missing:
+                raise ArgumentError(f"{self.name}: {name} is given without {missing}", fix=f"pass a {missing} too")
 
     def _filled(self, attrs: Mapping[str, Attr]) -> dict[str, Attr]:
         unknown = [name for name in attrs if name not in self.defaults]
@@ -216,37 +228,15 @@ def primitive(
     )
 
 
-def _declare(*, name: str, build: Lower, types: Types | None, **rest: Any) -> Op:
+def _declare(*, name: str, **rest: Any) -> Op:
     if name in REGISTRY:
         raise ArgumentError(f"the op {name!r} is declared already", fix="choose another name")
-    signature = inspect.signature(build)
-    inputs, attrs = _split(signature)
-    made = Op(
-        name=name,
-        build=build,
-        types=types,
-        signature=signature,
-        inputs=tuple(p.name for p in inputs),
-        required=sum(p.default is p.empty for p in inputs),
-        defaults={p.name: p.default for p in attrs},
-        **rest,
-    )
-    REGISTRY[name] = made
+    made = REGISTRY[name] = Op(name=name, **rest)
     return made
 
 
-def _split(signature: inspect.Signature) -> tuple[list[inspect.Parameter], list[inspect.Parameter]]:
-    """Inputs and attributes, told apart by annotation: an attribute is keyword-only or is not annotated as a node."""
-    inputs: list[inspect.Parameter] = []
-    attrs: list[inspect.Parameter] = []
-    for parameter in signature.parameters.values():
-        place = inputs if is_input(parameter) else attrs
-        place.append(parameter)
-    return inputs, attrs
-
-
 def is_input(parameter: inspect.Parameter) -> bool:
-    """This parameter takes a tensor."""
+    """This parameter takes a tensor: it is not keyword-only, and its annotation, if any, says node."""
     if parameter.kind is parameter.KEYWORD_ONLY:
         return False
     annotation = parameter.annotation
@@ -267,10 +257,15 @@ def find(name: str) -> Op:
     """The declaration called `name`."""
     found = REGISTRY.get(name)
     if found is None:
-        near = difflib.get_close_matches(name, REGISTRY, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "declare it with ingot.ops.op.op(...)"
-        raise ArgumentError(f"there is no op called {name!r}", fix=hint)
+        near = max(REGISTRY, key=lambda known: _likeness(name, known))
+        raise ArgumentError(f"there is no op called {name!r}", fix=f"did you mean {near}?")
     return found
+
+
+def _likeness(a: str, b: str) -> float:
+    """How many pairs of neighbouring letters two words share, of all that they have."""
+    first, second = (set(pairwise(word)) for word in (a, b))
+    return len(first & second) / max(1, len(first | second))
 
 
 def apply(name: str, *inputs: Any, **attrs: Any) -> UOp:

@@ -287,7 +287,7 @@ logsumexp: Op = op(
 # --- the place of the largest -------------------------------------------------------------------------------------
 
 
-def _better(op: Ops) -> Combine:
+def better(op: Ops) -> Combine:
     """Keep the better value, the first of equals; a NaN is better than any number, as in NumPy."""
 
     def combine(left: Sequence[UOp], right: Sequence[UOp]) -> Sequence[UOp]:
@@ -310,7 +310,7 @@ def _place(name: str, op: Ops, start: Callable[[DType], Scalar]) -> Callable[...
         at = 0 if axis is None else normal_axis(name, axis, len(x.shape))
         parts = (flat, counter(flat.shape, at))
         starts = (start(x.dtype), dt.greatest(dt.int64))
-        found = result(reduce_states(parts, starts, _better(op), (at,)), 1)
+        found = result(reduce_states(parts, starts, better(op), (at,)), 1)
         return reshape(found, _place_shape(x, axis=axis, keepdims=keepdims))
 
     return lower

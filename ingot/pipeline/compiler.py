@@ -11,19 +11,18 @@ import time
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
 
 import ingot
 from ingot.ir import dtype as dt
-from ingot.ir.node import UOp, arena
-from ingot.ir.opcode import KernelArg, Ops
+from ingot.ir.node import UOp
+from ingot.ir.opcode import Ops
 from ingot.ir.text import text, tree_text
 from ingot.kernel.decompose import decompose
 from ingot.kernel.heuristic import choose
 from ingot.kernel.nest import Kernel
 from ingot.kernel.tree import Built, build
 from ingot.pipeline.host import Number
-from ingot.pipeline.member import Member, describe, member_from_text, size_names
+from ingot.pipeline.member import Launch, Member, describe, member_from_text, size_names
 from ingot.pipeline.report import Report
 from ingot.render.llvm import render
 from ingot.runtime.cache import ObjectCache
@@ -64,10 +63,9 @@ class Compiler:
         data = self.cache.get(self._digest(kernel))
         if data is None:
             return None
-        modules = {m.module for m in known}
         for line in data.decode().splitlines():
             member = member_from_text(line)
-            if member.module not in modules and member.fits(names) and self.library.knows(member.module):
+            if member not in known and member.fits(names) and all(self.library.knows(x.module) for x in member.launches):
                 return member
         return None
 
@@ -78,19 +76,17 @@ class Compiler:
         moved = time.perf_counter()
         built = build(plan.kernel)
         treed = time.perf_counter()
-        module = hashlib.sha256(f"{self._digest(kernel)} {plan.kernel.moves} {plan.guards}".encode()).hexdigest()
-        source = self._render(built)
+        sources = [render(decompose(k), self.target) for k in built.launches]
         rendered = time.perf_counter()
-        self.library.functions(module, lambda: source)
-        report.compiled(kernel, plan, built, source, (started, moved, treed, rendered, time.perf_counter()), self.target)
+        modules = [hashlib.sha256(f"{self.target.key()}\n{s}".encode()).hexdigest() for s in sources]
+        for module, source in zip(modules, sources, strict=True):
+            self.library.functions(module, lambda source=source: source)
+        marks = (started, moved, treed, rendered, time.perf_counter())
+        report.compiled(kernel, plan, built, sources, marks, self.target)
         self.compiled += 1
-        member = describe(module, plan, built)
+        member = describe(modules, plan, built)
         self._remember(kernel, member)
         return member
-
-    def _render(self, built: Built) -> str:
-        """One module with a function per launch."""
-        return "\n".join(render(decompose(k), self.target) for k in built.launches)
 
     def _remember(self, kernel: Kernel, member: Member) -> None:
         key = self._digest(kernel)
@@ -98,9 +94,9 @@ class Compiler:
         lines = old.decode().splitlines() if old else []
         self.cache.put(key, "\n".join((member.text(), *lines)).encode())
 
-    def address(self, member: Member, function: str) -> int:
-        """Where a function of a member lies."""
-        return self.library.functions(member.module, _never)[function]
+    def address(self, launch: Launch) -> int:
+        """Where the function of a launch lies."""
+        return self.library.functions(launch.module, _never)[launch.function]
 
 
 def _never() -> str:

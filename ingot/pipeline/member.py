@@ -7,7 +7,7 @@ building a single node.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import cast
 
@@ -22,6 +22,7 @@ from ingot.pipeline.host import Number, evaluate, source
 class Launch:
     """One function call per chunk; chunks and scratch bytes as Python source over the sizes."""
 
+    module: str  # key of its object
     function: str
     chunks: str
     scratch: str
@@ -31,7 +32,6 @@ class Launch:
 class Member:
     """One compiled variant of a family."""
 
-    module: str  # key of its object
     guards: tuple[str, ...]
     extra: tuple[tuple[str, str], ...]
     arguments: tuple[str, ...]  # scalar arguments in order
@@ -51,7 +51,6 @@ def member_from_text(text: str) -> Member:
     """The inverse of `Member.text`."""
     raw = json.loads(text)
     return Member(
-        raw["module"],
         tuple(raw["guards"]),
         tuple((a, b) for a, b in raw["extra"]),
         tuple(raw["arguments"]),
@@ -61,23 +60,22 @@ def member_from_text(text: str) -> Member:
     )
 
 
-def describe(module: str, plan: Plan, built: Built) -> Member:
-    """What the binder must know of a built kernel."""
+def describe(modules: Sequence[str], plan: Plan, built: Built) -> Member:
+    """What the binder must know of a built kernel; `modules` are the keys of its objects, one per launch."""
     first = cast(KernelArg, built.launches[0].arg)
     extra = tuple((cast(VarArg, v.arg).name, source(e)) for v, e in plan.extra.items())
     return Member(
-        module,
         tuple(source(g) for g in plan.guards),
         extra,
         tuple(cast(VarArg, s.arg).name for s in first.sizes),
         tuple((t.itemsize, source(n)) for t, n in built.temporaries),
-        tuple(_launch(cast(KernelArg, k.arg)) for k in built.launches),
+        tuple(_launch(m, cast(KernelArg, k.arg)) for m, k in zip(modules, built.launches, strict=True)),
         plan.kernel.moves,
     )
 
 
-def _launch(arg: KernelArg) -> Launch:
-    return Launch(arg.name, source(arg.chunks), source(arg.scratch))
+def _launch(module: str, arg: KernelArg) -> Launch:
+    return Launch(module, arg.name, source(arg.chunks), source(arg.scratch))
 
 
 def size_names(values: Mapping[UOp, Number]) -> dict[str, Number]:

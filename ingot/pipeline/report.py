@@ -29,7 +29,7 @@ class Report:
         if self.level >= level:
             print(text, file=sys.stderr)
 
-    def compiled(self, kernel: Kernel, plan: Plan, built: Built, source: str, marks: Marks, target: Target) -> None:
+    def compiled(self, kernel: Kernel, plan: Plan, built: Built, sources: list[str], marks: Marks, target: Target) -> None:
         """One kernel has been compiled."""
         if self.level < 2:
             return
@@ -38,6 +38,7 @@ class Report:
         self.line(3, "\n".join(f"  {move}" for move in plan.kernel.moves))
         if self.level >= 5:
             self.line(5, "\n".join(tree_text(k) for k in built.launches))
-        self.line(6, source)
-        if self.level >= 7:
-            self.line(7, assembly(source, target))
+        for source in sources:
+            self.line(6, source)
+            if self.level >= 7:
+                self.line(7, assembly(source, target))

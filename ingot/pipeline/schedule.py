@@ -140,7 +140,7 @@ class _Binding:
         cost = estimate(step.family.kernel, names)
         for launch in member.launches:
             self.builder.run(
-                self.compiler.address(member, launch.function),
+                self.compiler.address(launch),
                 [*pointers, *words],
                 chunks=evaluate(launch.chunks, names),
                 scratch=evaluate(launch.scratch, names),

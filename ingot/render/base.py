@@ -1,11 +1,11 @@
 """The walk over a kernel tree that all CPU renderers share. In: a KERNEL and a writer. Out: the function's text, in the writer.
 
-    LOOP                 a loop; registers stored inside are carried through it
-    LOOP unroll          written out: the axis is a number in each copy
-    LOOP vector          one value of many lanes for every expression that depends on the axis
-    LOOP chunk           the axis is the chunk argument
-    WHEN                 a condition; registers stored inside are merged after it
-    FOLD                 halves of a vector combined until one lane is left
+LOOP                 a loop; registers stored inside are carried through it
+LOOP unroll          written out: the axis is a number in each copy
+LOOP vector          one value of many lanes for every expression that depends on the axis
+LOOP chunk           the axis is the chunk argument
+WHEN                 a condition; registers stored inside are merged after it
+FOLD                 halves of a vector combined until one lane is left
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INSTRUCTIONS = frozenset(
     {
         *(Ops.NEG, Ops.RECIP, Ops.SQRT, Ops.FLOOR, Ops.TRUNC, Ops.ROUND, Ops.NOT),
         *(Ops.ADD, Ops.SUB, Ops.MUL, Ops.FDIV, Ops.AND, Ops.OR, Ops.XOR, Ops.SHL, Ops.SHR),
-        *(Ops.CMPLT, Ops.CMPEQ, Ops.CMPNE, Ops.WHERE, Ops.MULACC),
+        *(Ops.CMPEQ, Ops.CMPNE, Ops.WHERE, Ops.MULACC),
     }
 )
 
@@ -88,13 +88,13 @@ class Walker:
     def vector(self, node: UOp) -> None:
         if self.here.lanes > 1:
             raise CompileError("a vector loop inside a vector loop")
-        self._with_lanes(cast(LoopArg, node.arg).axis, whole(node.src[0]), lambda: self.statements(node.src[1:]))
+        self._set_lanes(cast(LoopArg, node.arg).axis, whole(node.src[0]))
+        self.statements(node.src[1:])
+        self.here.lanes = 1
 
-    def _with_lanes(self, axis: int, lanes: int, action: Callable[[], None]) -> None:
+    def _set_lanes(self, axis: int, lanes: int) -> None:
         self.here.lanes = lanes
         self.counters[axis] = self.code.lane_numbers(dt.index, lanes)
-        action()
-        self.here.lanes = 1
 
     def chunk(self, node: UOp) -> None:
         self.counters[cast(LoopArg, node.arg).axis] = Value(self.writer.chunk(), dt.index, 1, 0)
@@ -165,7 +165,9 @@ class Walker:
             self.statements(node.src[1:] if condition.bits else ())
             return
         slots = self.tiles.changed_by(node, self.here.unrolled)
-        carried = [Carried(slot, self.tiles.at(slot, stage), self.tiles.at(slot, stage)) for slot, stage in slots.items()]
+        carried = [
+            Carried(slot, self.tiles.at(slot, stage), self.tiles.at(slot, stage)) for slot, stage in slots.items()
+        ]
         body = self.writer.new_frame(FrameKind.THEN)
         self.code.open(body)
         self.statements(node.src[1:])
@@ -181,8 +183,9 @@ class Walker:
             raise CompileError(f"a fold over {arg.kind.value}s is a thing of GPUs: this renderer writes CPU code")
         n, lanes = arg.n, whole(node.src[0])
         targets, values, combines = node.src[1 : 1 + n], node.src[1 + n : 1 + 2 * n], node.src[1 + 2 * n :]
-        states: list[Value] = []
-        self._with_lanes(arg.axis, lanes, lambda: states.extend(self.code.widen(self.value(v), lanes) for v in values))
+        self._set_lanes(arg.axis, lanes)
+        states = [self.code.widen(self.value(v), lanes) for v in values]
+        self.here.lanes = 1
         for target, state in zip(targets, self._halve(states, combines, lanes)):
             self.memory.store(target.src[0], target.src[1], state, None)
 
@@ -212,10 +215,12 @@ class Walker:
         done: Values = {}
         for node in self.analysis.order(root):
             op = node.op
-            if op is Ops.CONST:
-                done[node] = self.code.constant(node.dtype, cast(ConstArg, node.arg).bits)
+            if op in INSTRUCTIONS:
+                done[node] = self.code.apply(op, node.dtype, *[done[s] for s in node.src])
             elif op is Ops.LOAD:
                 done[node] = self.memory.load(node)
+            elif op is Ops.CONST:
+                done[node] = self.code.constant(node.dtype, cast(ConstArg, node.arg).bits)
             elif op is Ops.STATE:
                 done[node] = cast(list[Value], states)[cast(StateArg, node.arg).slot]
             elif op is Ops.AXIS:
@@ -234,7 +239,7 @@ class Walker:
 
     def _operation(self, node: UOp, args: list[Value]) -> Value:
         op = node.op
-        if op in INSTRUCTIONS:
+        if op is Ops.CMPLT:
             return self.code.apply(op, node.dtype, *args)
         if op in CASTS:
             return self.code.convert(op, node.dtype, args[0])

@@ -59,7 +59,9 @@ class Code:
             del self.known[key]
 
     def _new(self, key: Key, text: str, dtype: DType, lanes: int, level: int) -> Value:
-        return self.learn(key, Value(text, dtype, lanes, level), level)
+        value = self.known[key] = Value(text, dtype, lanes, level)
+        self.frames[level].forget.append(key)
+        return value
 
     # --- values ---
 
@@ -103,22 +105,25 @@ class Code:
 
     def alike(self, values: Sequence[Value]) -> Sequence[Value]:
         """Values with the same number of lanes."""
-        counts = [v.lanes for v in values]
-        lanes = max(counts)
-        if min(counts) == lanes:
-            return values
+        lanes = max([v.lanes for v in values])
         return [v if v.lanes == lanes else self.widen(v, lanes) for v in values]
 
     def apply(self, op: Ops | Raw, dtype: DType, *operands: Value) -> Value:
         """One instruction."""
-        args = self.alike(operands)
+        args: Sequence[Value] = operands
+        lanes = args[0].lanes
+        for arg in operands:
+            if arg.lanes != lanes:
+                args = self.alike(operands)
+                lanes = args[0].lanes
+                break
         key = (op, dtype, *[a.text for a in args])
         found = self.known.get(key)
         if found is not None:
             return found
         level = max([a.level for a in args])
         text = self.write_at(level).alu(op, dtype, args)
-        return self._new(key, text, dtype, args[0].lanes, level)
+        return self._new(key, text, dtype, lanes, level)
 
     def compare(self, op: Ops, a: Value, b: Value) -> Value:
         assert op in COMPARE

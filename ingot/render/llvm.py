@@ -66,7 +66,8 @@ class LLVMWriter:
         return f"{word}{self._count}"
 
     def _out(self, text: str) -> str:
-        name = self._fresh()
+        self._count += 1
+        name = f"%v{self._count}"
         self.lines.append(f"  {name} = {text}")
         return name
 
@@ -124,7 +125,9 @@ class LLVMWriter:
         source, target = type_text(value.dtype, value.lanes), type_text(dtype, value.lanes)
         key = cast_kind(value.dtype, dtype)
         if key is None:
-            raise CompileError(f"no LLVM cast from {value.dtype} to {dtype}: decompose the kernel before it is rendered")
+            raise CompileError(
+                f"no LLVM cast from {value.dtype} to {dtype}: decompose the kernel before it is rendered"
+            )
         word = CASTS[key]
         if word == "same":
             return value.text
@@ -310,9 +313,7 @@ class LLVMWriter:
         parent.label = after
         return self._merge(parent, carried, body.label, begin)
 
-    def _merge(
-        self, parent: Frame, carried: Sequence[tuple[Carried, Value]], inside: str, outside: str
-    ) -> list[str]:
+    def _merge(self, parent: Frame, carried: Sequence[tuple[Carried, Value]], inside: str, outside: str) -> list[str]:
         """What registers hold after a block that may have been skipped."""
         names = []
         for c, end in carried:
@@ -336,5 +337,3 @@ def _suffix(kind: str) -> str:
     """`<16 x float>` as intrinsics spell it: v16f32."""
     count, _, word = kind[1:-1].partition(" x ")
     return f"v{count}" + {"float": "f32", "double": "f64"}.get(word, word)
-
-

@@ -201,4 +201,3 @@ def _size(source: DType, target: DType) -> str:
     if source.bits == target.bits:
         return "same"
     return "wide" if target.bits > source.bits else "narrow"
-

@@ -296,5 +296,3 @@ class Memory:
             writer.store(pointer, value, place.align)
         else:
             writer.store_if(self.code.frames[level], pointer, value, mask, place.align)
-
-

@@ -16,9 +16,8 @@ from ingot.ir.opcode import StageArg
 from ingot.render.analysis import Analysis, RegisterStore, Unrolled
 from ingot.render.code import Code
 from ingot.render.transpose import transpose
-from ingot.render.value import Value
+from ingot.render.value import Slot, Value
 
-Slot = tuple[int, int]  # (stage, first element)
 Part = tuple[Slot, int]  # (slot, lane)
 
 
@@ -171,9 +170,7 @@ class Tiles:
 
     # --- writing ---
 
-    def write(
-        self, stage: UOp, offset: UOp, unrolled: Unrolled, lanes: int, value: Value, mask: Value | None
-    ) -> None:
+    def write(self, stage: UOp, offset: UOp, unrolled: Unrolled, lanes: int, value: Value, mask: Value | None) -> None:
         first, stride = self.place(offset, unrolled)
         layout = self.layout(stage)
         count = lanes if stride else 1
@@ -198,5 +195,3 @@ class Tiles:
                 chosen = mask if mask.lanes == 1 else self.code.extract(mask, lane)
                 scalar = self.code.select(chosen, scalar, self.code.extract(whole, place))
             self.held[slot] = self.code.insert(whole, scalar, place)
-
-

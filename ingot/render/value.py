@@ -1,7 +1,7 @@
 """What a renderer handles while it writes: values, blocks of text, and the instructions that a writer must know.
 
-A writer (render/llvm.py, render/c.py) knows one language and nothing of trees; render/base.py knows trees and no language.
-Every value is written once and never changes, so its text names it: equal operands give equal results.
+A writer (render/llvm.py, render/c.py) knows one language and nothing of trees; render/base.py knows trees and no
+language. Every value is written once and never changes, so its text names it: equal operands give equal results.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from ingot.ir.dtype import DType
 from ingot.ir.opcode import Ops
 
 Key = object
+Slot = tuple[int, int]  # a register: (stage, first element)
 
 
 class Value:
-    """One result: its text, type, number of lanes (1: a scalar), the frame it was written in, its bits if it is a constant.
+    """One result: its text, type, number of lanes (1: a scalar), the frame it was written in, a constant's bits.
 
     A pointer is a Value too: its dtype is what it points to.
     """
@@ -58,7 +59,7 @@ class Carried:
 
     __slots__ = ("before", "inside", "slot")
 
-    def __init__(self, slot: Key, before: Value, inside: Value) -> None:
+    def __init__(self, slot: Slot, before: Value, inside: Value) -> None:
         self.slot = slot
         self.before = before
         self.inside = inside
@@ -76,7 +77,7 @@ class Raw(Enum):
 
 
 class Writer(Protocol):
-    """One language. Every method that returns text appends what it needs to `lines`, and gives the name of the result."""
+    """One language. A method that returns text appends what it needs to `lines`, and gives the name of the result."""
 
     lines: list[str]
 

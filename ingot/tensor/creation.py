@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,11 @@ import numpy as np
 from ingot.errors import DTypeError
 from ingot.ir.dtype import DType, Scalar
 from ingot.ops import creation
-from ingot.ops.movement import Dim
+from ingot.ops.movement import Sizes
 from ingot.ops.promotion import DEFAULT_FLOAT, resolve
 from ingot.tensor.handle import Array, array_node
 from ingot.tensor.tensor import Tensor
 
-Sizes = Dim | Sequence[Dim]
 Type = DType | str | None
 
 
@@ -36,7 +34,7 @@ def from_numpy(array: Array) -> Tensor:
 
 def full(shape: Sizes, value: Scalar, dtype: Type = None) -> Tensor:
     """`value` everywhere."""
-    return Tensor.of(creation.full(_shape(shape), value, _type(dtype)))
+    return Tensor.of(creation.full(shape, value, _type(dtype)))
 
 
 def zeros(shape: Sizes, dtype: Type = None) -> Tensor:
@@ -74,10 +72,6 @@ def eye(rows: int, columns: int | None = None, diagonal: int = 0, dtype: Type = 
     """1 on a diagonal, 0 elsewhere."""
     width = rows if columns is None else columns
     return Tensor.of(creation.eye(rows, width, diagonal, _type(dtype) or DEFAULT_FLOAT))
-
-
-def _shape(given: Sizes) -> tuple[Dim, ...]:
-    return tuple(given) if isinstance(given, Sequence) else (given,)
 
 
 def _type(dtype: Type) -> DType | None:

@@ -43,10 +43,16 @@ def _flat(values: Iterable[Any]) -> Iterable[Handle]:
 def _compute(nodes: Sequence[UOp]) -> None:
     """Memory for every node that has none yet."""
     roots = [node for node in nodes if node not in _evaluated]
-    known = dict(_evaluated)
-    programs = [substitute(root, known) for root in roots] if known else roots
+    programs = [_over_memory(root) for root in roots] if _evaluated else roots
     for root, buffer in zip(roots, pipeline.realize(programs), strict=True):
         _evaluated[root] = pipeline.buffer_node(buffer, root.dtype, root.shape, borrow=True)
+
+
+def _over_memory(root: UOp) -> UOp:
+    """The same program, reading what has been computed before."""
+    reached = root.toposort(gate=lambda node: node not in _evaluated)
+    found = {node: _evaluated.get(node) for node in reached}
+    return substitute(root, {node: memory for node, memory in found.items() if memory is not None})
 
 
 def is_evaluated(handle: Handle) -> bool:

@@ -32,7 +32,7 @@ _HOMES = {
     "Scalar": "ingot.ir.dtype",
     "Self": "typing",
     "Sequence": "collections.abc",
-    "Shape": "ingot.ir.shape",
+    "Sizes": "ingot.ops.movement",
     "Tensor": "ingot.tensor.tensor",
     "Widths": "ingot.ops.movement",
 }

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ingot.ir.dtype import DType, Scalar
-from ingot.ir.shape import Shape
 from ingot.ops.axis import Axes
 from ingot.ops.conv import Padding, Pair
-from ingot.ops.movement import Ranges, Widths
+from ingot.ops.movement import Ranges, Sizes, Widths
 from ingot.tensor.handle import Value, build, node, operand, optional, optional_operand
 from ingot.tensor.tensor import Tensor
 
 
-def reshape(x: Value, shape: Shape) -> Tensor:
+def reshape(x: Value, shape: Sizes) -> Tensor:
     """The same elements in the same order under another shape; one -1 is worked out."""
     return Tensor.of(build["reshape"](node(x), shape=shape))
 
@@ -36,7 +35,7 @@ def unsqueeze(x: Value, axis: int) -> Tensor:
     return Tensor.of(build["unsqueeze"](node(x), axis=axis))
 
 
-def expand(x: Value, shape: Shape) -> Tensor:
+def expand(x: Value, shape: Sizes) -> Tensor:
     """Axes of size 1 repeated to `shape`; -1 keeps a size."""
     return Tensor.of(build["expand"](node(x), shape=shape))
 

@@ -68,7 +68,7 @@ def wanted(op: Op, arguments: Sequence[Any], attrs: Any) -> Any:
 
 
 def error_in_ulp(got: Any, want: Any, normwise: bool) -> float:
-    """The largest distance, in units of the last place of `got`'s type; NaN, infinities and signs of 0 are exact."""
+    """The largest distance, in units of the last place of `got`'s type; NaN and infinities are exact."""
     got, want = np.asarray(got), np.asarray(want)
     if got.dtype.kind != "f":
         return 0.0 if np.array_equal(got, want) else np.inf

@@ -22,8 +22,8 @@ from ingot.ops.matmul import linear, matmul
 from ingot.ops.movement import permute, reshape, transpose
 from ingot.ops.norm import layer_norm, rms_norm
 from ingot.ops.numeric import rsqrt, square
-from ingot.ops.op import REGISTRY, Op, op
-from ingot.ops.reduce import max_, mean, sum_, var
+from ingot.ops.op import REGISTRY, Op, op, result
+from ingot.ops.reduce import better, max_, mean, reduce_states, sum_, var
 from ingot.ops.rules import same_type
 from tests.ops.evaluate import Inputs, names_of
 
@@ -200,6 +200,22 @@ def test_a_wrong_target_costs_infinity() -> None:
     target = inputs.node(np.array([1, 7]))
     losses = inputs.run(cross_entropy(logits, target, reduction="none"))
     assert np.isfinite(losses).tolist() == [True, False]
+
+
+# --- order ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [[1, np.nan, 3, np.nan], [2, 5, 5, 1], [-np.inf, -np.inf], [np.nan, 4]])
+@pytest.mark.parametrize("op", [Ops.MAX, Ops.MIN])
+def test_argmax_does_not_depend_on_the_order_of_combining(op: Ops, row: list[float]) -> None:
+    """Lanes and threads combine in orders of their own: which side is called left must not matter."""
+    inputs = Inputs()
+    parts = (inputs.node(np.array(row, np.float64)), counter((len(row),), 0))
+    starts = (-np.inf if op is Ops.MAX else np.inf, 2**63 - 1)
+    combine = better(op)
+    found = [reduce_states(parts, starts, order, (0,)) for order in (combine, lambda a, b: combine(b, a))]
+    places = [int(inputs.run(result(node, 1))) for node in found]
+    assert places[0] == places[1] == (np.argmax(row) if op is Ops.MAX else np.argmin(row))
 
 
 # --- ops from outside -----------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ingot.target import Target, host
 
 Array = np.ndarray[Any, Any]
 Native = Callable[..., int]
+LANGUAGES = ("llvm", "c") if shutil.which("gcc") else ("llvm",)
 _kept: list[object] = []
 
 

@@ -25,7 +25,7 @@ from ingot.target import host
 from tests.runtime.kernels import PLAIN, PLAIN_KEY
 
 CHUNKS = 64
-WATCHDOG = 50  # seconds, after which a scenario has hung
+WATCHDOG = 150  # seconds, after which a scenario has hung
 EAGER = Tuning(wake_ns=0, solo_ns=0)
 
 
@@ -71,8 +71,8 @@ def stress() -> None:
 
 
 def parking() -> None:
-    """Workers that park at once: every region meets threads that are falling asleep or waking up."""
-    bench = Bench(threads=4, regions=50, turns=200, tuning=EAGER._replace(spin_ns=0))
+    """Threads that never spin: every region meets workers that fall asleep or wake up, and a caller that sleeps."""
+    bench = Bench(threads=4, regions=50, turns=200, tuning=EAGER._replace(spin_ns=0, join_ns=0))
     for _ in range(40):
         bench.run()
         time.sleep(0.001)
@@ -124,7 +124,7 @@ def in_a_child(work: Callable[[], None]) -> None:
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
-        signal.alarm(30)
+        signal.alarm(WATCHDOG)
         status = 1
         try:
             work()

@@ -1,5 +1,6 @@
 """A library of test kernels in a cache of its own, and pools that end with the test."""
 
+import faulthandler
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -15,6 +16,16 @@ from tests.runtime.kernels import PLAIN, PLAIN_KEY
 EAGER = Tuning(wake_ns=0, solo_ns=0)
 
 MakePool = Callable[..., Pool]
+
+WATCHDOG = 300.0  # seconds: a test that takes longer hangs
+
+
+@pytest.fixture(autouse=True)
+def watchdog() -> Iterator[None]:
+    """A thread that waits for ever in native code ends the run with a traceback instead of blocking it."""
+    faulthandler.dump_traceback_later(WATCHDOG, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="session")

@@ -97,6 +97,7 @@ def test_creation() -> None:
     assert arange(1, 2, 0.5).tolist() == [1, 1.5]
     assert eye(2).tolist() == [[1, 0], [0, 1]]
     assert zeros((2, 0)).numpy().shape == (2, 0)
+    assert zeros([np.int64(2), 1]).reshape(np.int64(-1)).shape == (2,)  # type: ignore[list-item, arg-type]
 
 
 def test_data_that_is_no_data_is_named() -> None:

@@ -1,0 +1,1 @@
+"""Tests of nests, moves and loop trees."""
