@@ -167,7 +167,8 @@ def show_after_idle(kernels: Kernels, single: Pool, pool: Pool, turn_ns: float) 
         turns = int(microseconds * 1000 / turn_ns)
         one, many = (burn_program(kernels, p, turns, turn_ns) for p in (single, pool))
         cold = [(after_idle(one), after_idle(many)) for _ in range(60)]
-        hot = [(nanoseconds(one.run, 50), nanoseconds(many.run, 50)) for _ in range(20)]
+        times = max(10, 5000 // microseconds)
+        hot = [(nanoseconds(one.run, times), nanoseconds(many.run, times)) for _ in range(20)]
         alone, together = (median(column) / 1e3 for column in zip(*cold, strict=True))
         ratio, hot_ratio = (median([m / o for o, m in pairs]) for pairs in (cold, hot))
         work = f"{microseconds} us of work"

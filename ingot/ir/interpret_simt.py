@@ -150,7 +150,9 @@ class _Machine:
     def _together(self, what: str, active: Array) -> None:
         if not active.all():
             first = int(np.flatnonzero(~active)[0])
-            raise self.fault(f"divergent {what}: thread {first} and {int((~active).sum()) - 1} others do not reach it", first)
+            raise self.fault(
+                f"divergent {what}: thread {first} and {int((~active).sum()) - 1} others do not reach it", first
+            )
 
     # --- folds ---
 
@@ -164,7 +166,9 @@ class _Machine:
             self._together("fold", active)
             known: dict[UOp, Any] = {}
             states = tuple(np.broadcast_to(self.value(v, active, known), self.threads) for v in values)
-            states = self._fold_lanes(states, combines) if arg.kind is LoopKind.LANE else self._fold_warps(states, combines)
+            states = (
+                self._fold_lanes(states, combines) if arg.kind is LoopKind.LANE else self._fold_warps(states, combines)
+            )
         for target, state in zip(targets, states):
             self._write_folded(target, state, active)
 

@@ -216,15 +216,28 @@ def upper(p: Polynomial, depth: int = 6) -> Bound:
     if best < 0 or depth == 0:
         return best
     for atom in {a: None for monomial in p for a in monomial}:
-        tops = _tops(atom)
-        if tops and _never_negative(p, atom):
-            return min(best, *(upper(put(p, atom, top), depth - 1) for top in tops))
+        larger = _larger(p, atom)
+        if larger:
+            return min(best, *(upper(q, depth - 1) for q in larger))
     return best
 
 
 def lower(p: Polynomial) -> Bound:
     """A lower bound that knows loops."""
     return -upper(plus({}, p, -1))
+
+
+def _larger(p: Polynomial, atom: UOp) -> list[Polynomial]:
+    """Polynomials without an atom that are at least p."""
+    tops = _tops(atom)
+    if not tops and atom.op is not Ops.IDIV:
+        return []
+    factor = _factor_of(p, atom)
+    if factor is None:
+        return []
+    if atom.op is Ops.IDIV:
+        return _without_quotient(p, atom, factor)
+    return [put(p, atom, top) for top in tops] if interval(factor)[0] >= 0 else []
 
 
 def _tops(atom: UOp) -> list[Polynomial]:
@@ -238,16 +251,28 @@ def _tops(atom: UOp) -> list[Polynomial]:
     return []
 
 
-def _never_negative(p: Polynomial, atom: UOp) -> bool:
-    """p is linear in an atom, and what multiplies it is never negative."""
+def _factor_of(p: Polynomial, atom: UOp) -> Polynomial | None:
+    """What multiplies an atom, None if p is not linear in it."""
     factor: Polynomial = {}
     for monomial, coefficient in p.items():
         rest = without(monomial, (atom,))
         if rest is not None:
             if atom in rest:
-                return False
+                return None
             factor[rest] = coefficient
-    return interval(factor)[0] >= 0
+    return factor
+
+
+def _without_quotient(p: Polynomial, quotient: UOp, factor: Polynomial) -> list[Polynomial]:
+    """k*d*(x // d) is at most k*x."""
+    x, divisor = quotient.src[0], polynomial(quotient.src[1])
+    if quotient.src[1].vmin <= 0 or len(divisor) != 1:
+        return []
+    times_divisor, left = divide(factor, divisor)
+    if left or interval(times_divisor)[0] < 0:
+        return []
+    rest = put(p, quotient, {})
+    return [plus(rest, times(times_divisor, polynomial(x)))]
 
 
 def put(p: Polynomial, atom: UOp, value: Polynomial) -> Polynomial:

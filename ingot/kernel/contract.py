@@ -14,7 +14,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope
 from ingot.kernel.align import align, fuse_all
 from ingot.kernel.maps import lanes
-from ingot.kernel.moves import bind, edge, reorder, split, stage, unroll, vector
+from ingot.kernel.moves import bind, edge, layout, reorder, split, stage, unroll, vector
 from ingot.kernel.nest import Edge, Kernel, Nest, Reduce, Store, axes_in
 from ingot.kernel.plan import Plan
 from ingot.kernel.reduction import rfactor
@@ -90,6 +90,8 @@ def _single(kernel: Kernel, name: str, roles: tuple[tuple[int, ...], ...]) -> tu
     for nest in free:
         others = [names[a] for a in kernel.nest(nest).loops if names[a] not in (*batches, *rows, *columns)]
         kernel = reorder(kernel, nest, *batches, *rows, *columns, *others)
+        if set(row) <= set(kernel.nest(nest).dims):
+            kernel = layout(kernel, nest, *batches, *rows, *columns)
     kernel, one_row = fuse_all(kernel, row, "row")
     kernel, one_column = fuse_all(kernel, column, "column")
     kernel, one_inner = fuse_all(kernel, tuple(kernel.loop(n).axis for n in inner), "inner")

@@ -56,7 +56,8 @@ def simple(node: UOp) -> UOp:
 def _in_float32(node: UOp) -> UOp:
     wide = tuple(widened(s) for s in node.src)
     if node.op is Ops.MULACC:
-        return narrowed(_odd_sum(wide[0] * wide[1], wide[2]), node.dtype)
+        a, b, c = (w.cast(dt.float64) for w in wide)
+        return narrowed(_odd_float32(_odd_sum(a * b, c)), node.dtype)
     made = simple(UOp(node.op, dt.boolean if node.op in COMPARE else F32, wide))
     return made if node.op in COMPARE else narrowed(made, node.dtype)
 

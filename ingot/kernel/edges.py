@@ -34,17 +34,19 @@ def peeled(loop: Loop, tails: list[Loop], body: tuple[UOp, ...]) -> list[UOp]:
     """
     assert loop.full is not None
     main = tuple(settled(s, [t.inside for t in tails]) for s in body)
-    plain = [t for t in tails if t.kind is LoopKind.UNROLL and not _in_registers(t, body)]
+    plain = [t for t in tails if t.kind is LoopKind.UNROLL and not _in_a_tile(t, body)]
     rest = tuple(_rolled(settled(s, [t.inside for t in plain]), plain) for s in body)
     last = tuple(substitute(s, {loop.counter: loop.full}) for s in rest)
     more = loop.full < loop.extent
     return [loop_node(loop, loop.full, main), UOp(Ops.WHEN, dt.void, (more, *last))]
 
 
-def _in_registers(loop: Loop, body: tuple[UOp, ...]) -> bool:
-    """The loop's counter chooses a register, or another unrolled or vector loop's extent depends on it."""
+def _in_a_tile(loop: Loop, body: tuple[UOp, ...]) -> bool:
+    """The loop's counter chooses a register, or what is written in a tile: readers may ask for all of it."""
     for node in UOp(Ops.SINK, dt.void, body).toposort():
-        if node.op in (Ops.LOAD, Ops.STORE) and _is_register(node.src[0]) and loop.counter in node.src[1].toposort():
+        if node.op not in (Ops.LOAD, Ops.STORE) or loop.counter not in node.src[1].toposort():
+            continue
+        if _is_register(node.src[0]) or (node.op is Ops.STORE and node.src[0].op is Ops.STAGE):
             return True
     return False
 

@@ -9,7 +9,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
 from ingot.kernel.align import fuse_all
 from ingot.kernel.moves import bind, edge, reorder, split, stage, unroll, vector
-from ingot.kernel.nest import Edge, Kernel, Nest, Store
+from ingot.kernel.nest import Edge, Kernel, Nest, Store, axes_in
 from ingot.kernel.plan import Plan, grain
 from ingot.kernel.structure import loads_of, unit_axis
 from ingot.target import Target
@@ -38,10 +38,16 @@ def _store(kernel: Kernel, nest: Nest, target: Target) -> tuple[Kernel, dict[UOp
     unit = unit_axis(kernel, nest, nest.body.offset) if isinstance(nest.body, Store) else None
     if unit is None:
         return _rows(kernel, nest.name, nest.loops[0], {})
-    across = [u for u in loads_of(nest) if unit_axis(kernel, nest, u.src[1]) not in (None, unit)]
+    across = [u for u in loads_of(nest) if _crosses(kernel, nest, u, unit)]
     if across:
         return _transposed(kernel, nest, unit, across, target)
     return _plain(kernel, nest, unit, target)
+
+
+def _crosses(kernel: Kernel, nest: Nest, load: UOp, unit: int) -> bool:
+    """The load walks through memory along another loop than the store, and moves along the store's too."""
+    axis = unit_axis(kernel, nest, load.src[1])
+    return axis not in (None, unit) and unit in axes_in(load.src[1]) and len(load.src) == 2
 
 
 def _plain(kernel: Kernel, nest: Nest, unit: int, target: Target) -> tuple[Kernel, dict[UOp, UOp]]:

@@ -15,7 +15,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope, ValueArg
 from ingot.ir.polynomial import polynomial
 from ingot.ir.rewrite import substitute
-from ingot.kernel.nest import Edge, Kernel, Layout, Loop, Map, Nest, Reduce, Store, axes_in, values_in
+from ingot.kernel.nest import GRID, THREADS, Edge, Kernel, Layout, Loop, Map, Nest, Reduce, Store, axes_in, values_in
 
 
 def index(value: int) -> UOp:
@@ -150,9 +150,12 @@ def _needs_constant(loop: Loop, move: str) -> None:
 def bind(kernel: Kernel, loop: str, kind: LoopKind) -> Kernel:
     """for i: s(i)   ->   s(i) on many threads (chunk, block) or lanes (warp, lane), in any order
 
-    Needs: no reduction over this loop in memory that the others see, unless rfactor made its partial results private.
+    Needs: no reduction over this loop in memory that the others see, unless rfactor made its partial results private; and no
+    peeled edge, because the rest would run after all of them.
     """
     target = kernel.loop(loop)
+    if target.edge is Edge.PEEL:
+        raise MoveError(f"bind {loop} to {kind.value}: its last tile is peeled; leave that tile masked")
     for nest in kernel.nests:
         if target.axis in nest.reduced and kind in (LoopKind.CHUNK, LoopKind.BLOCK):
             raise MoveError(f"bind {loop} to {kind.value}: {nest.name} reduces over it; rfactor it first")
@@ -162,9 +165,13 @@ def bind(kernel: Kernel, loop: str, kind: LoopKind) -> Kernel:
 def edge(kernel: Kernel, loop: str, how: Edge) -> Kernel:
     """for io: for ii: if inside: s   ->   for full io: for ii: s;  then the last io with its question
 
-    `loop` is the outer loop of a split whose inner loop runs its whole capacity (vector, unroll).
+    `loop` is the outer loop of a split whose inner loop runs its whole capacity (vector, unroll). Needs: a loop that runs in
+    order, bound to no threads.
     """
-    return kernel.with_loops(replace(kernel.loop(loop), edge=how)).noted(f"edge({loop!r}, {how.value!r})")
+    old = kernel.loop(loop)
+    if how is Edge.PEEL and old.kind in GRID | THREADS:
+        raise MoveError(f"edge: loop {loop} is bound to {old.kind.value}; its last tile cannot run after the others")
+    return kernel.with_loops(replace(old, edge=how)).noted(f"edge({loop!r}, {how.value!r})")
 
 
 def stage(

@@ -45,26 +45,32 @@ def _by_columns(kernel: Kernel, common: tuple[int, ...]) -> bool:
 
 
 def _vectors(kernel: Kernel, common: set[int], target: Target) -> Kernel:
-    """Each nest in vectors along its unit axis inside the row."""
-    for nest in kernel.nests:
-        units = [a for a in unit_axes(kernel, nest) if a not in common]
-        axis = units[0] if units else _read_axis(kernel, nest, common)
-        if axis is None:
+    """Each nest in vectors along its unit axis inside the row, if that loop is its own."""
+    for name in [n.name for n in kernel.nests]:
+        nest = kernel.nest(name)
+        own = [a for a in nest.loops if a not in common and _alone(kernel, a)]
+        units = [a for a in unit_axes(kernel, nest) if a in own]
+        if not own or nest.loops[-1] not in own:
             continue
+        axis = units[0] if units else own[-1]
         wide = lanes(target, widest(nest))
+        loop = kernel.loops[axis].name
         if axis in nest.reduced:
-            kernel = accumulate(kernel, nest.name, kernel.loops[axis].name, wide)
+            kernel = accumulate(kernel, name, loop, wide)
         else:
-            loop = kernel.loops[axis].name
-            kernel = split(kernel, loop, wide, f"{loop}_o", f"{loop}_v")
-            kernel = edge(vector(kernel, f"{loop}_v"), f"{loop}_o", Edge.PEEL)
+            kernel = _across(kernel, name, loop, wide)
     return kernel
 
 
-def _read_axis(kernel: Kernel, nest: Nest, common: set[int]) -> int | None:
-    """The loop along which a nest reads a staged row, if it reads no buffer."""
-    own = [a for a in nest.loops if a not in common]
-    return own[-1] if own else None
+def _alone(kernel: Kernel, axis: int) -> bool:
+    return sum(axis in n.loops for n in kernel.nests) == 1
+
+
+def _across(kernel: Kernel, name: str, loop: str, wide: int) -> Kernel:
+    """for j: s(j)   ->   for jo: s(jo*wide .. jo*wide + wide), full vectors first"""
+    kernel = split(kernel, loop, wide, f"{loop}_o", f"{loop}_v")
+    kernel = _last(kernel, name, f"{loop}_v")
+    return edge(vector(kernel, f"{loop}_v"), f"{loop}_o", Edge.PEEL)
 
 
 def accumulate(kernel: Kernel, nest: str, loop: str, wide: int) -> Kernel:
@@ -73,9 +79,17 @@ def accumulate(kernel: Kernel, nest: str, loop: str, wide: int) -> Kernel:
     kernel = split(kernel, loop, PARTS * wide, f"{loop}_o", f"{loop}_t")
     kernel = split(kernel, f"{loop}_t", wide, f"{loop}_u", f"{loop}_v")
     kernel = rfactor(kernel, nest, f"{loop}_u", f"{loop}_v", name=part)
+    kernel = _last(kernel, part, f"{loop}_u", f"{loop}_v")
     kernel = rfactor(kernel, nest, f"{loop}_v", name=lane)
     kernel = vector(unroll(kernel, f"{loop}_u"), f"{loop}_v")
     return edge(kernel, f"{loop}_o", Edge.PEEL)
+
+
+def _last(kernel: Kernel, name: str, *inner: str) -> Kernel:
+    """These loops innermost."""
+    order = [kernel.loops[a].name for a in kernel.nest(name).loops]
+    wanted = [n for n in order if n not in inner] + list(inner)
+    return kernel if wanted == order else reorder(kernel, name, *wanted)
 
 
 def _stage_dear(kernel: Kernel, common: tuple[int, ...]) -> Kernel:

@@ -63,7 +63,23 @@ def _linked(kernel: Kernel, stream: Stream) -> bool:
 
     along_scores = {stream.top.id, stream.total.id, stream.mixed.id}
     along_top = {stream.total.id, stream.mixed.id}
+    dims = len(stream.top.dims)
+    sizes = (len(stream.scores.dims), len(stream.total.dims), len(stream.mixed.dims), len(stream.top.reduced))
+    if sizes != (dims + 1, dims, dims + 1, 1) or len(stream.mixed.reduced) != 1 or not _same_rows(kernel, stream):
+        return False
     return reads(stream.scores) == along_scores and reads(stream.top) == along_top and reads(stream.total) == {stream.mixed.id}
+
+
+def _same_rows(kernel: Kernel, stream: Stream) -> bool:
+    """The output has the mix's axes in the mix's order, and so has every reader of the scores."""
+    output = kernel.nests[-1]
+    for nest in (stream.scores, stream.top, stream.total, stream.mixed):
+        for reader, read in kernel.readers(nest):
+            order = [kernel.loops[a].counter for a in reader.loops]
+            places = [order.index(at) if at in order else -1 for at in read.src]
+            if places != sorted(places) or -1 in places:
+                return False
+    return len(output.loops) == len(stream.mixed.dims)
 
 
 def loads_of(nest: Nest) -> list[UOp]:

@@ -108,6 +108,7 @@ class _Writer:
         self.places = places
         self.route = paths(threads)
         self.declared: set[int] = set()
+        self.most: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in self.kernel.loops.values()}
         self.filled: list[Nest] = []  # shared tiles whose barrier still stands last in its branch
 
     def write(self, nests: list[Nest]) -> tuple[UOp, ...]:
@@ -264,9 +265,10 @@ class _Writer:
             src = tuple(done[s] for s in node.src)
             if node.op is Ops.VALUE:
                 read = self._read(node, src)
-                done[node] = read if self._has_room(node, read) else _masked(read, guards, conditions)
+                done[node] = _masked(read, guards, conditions, self._past_the_end(node, read))
             elif node.op is Ops.LOAD and (guards or conditions):
-                done[node] = _masked(node.replace(src=src), guards, conditions)
+                load = node.replace(src=src)
+                done[node] = _masked(load, guards, conditions, axes_in(load.src[1]))
             else:
                 done[node] = node if src == node.src else node.replace(src=src)
         return done[expression]
@@ -277,20 +279,23 @@ class _Writer:
         buffer = place.buffers[arg.slot]
         return UOp(Ops.LOAD, buffer.dtype, (buffer, place.offset(nest.dims, indices)))
 
-    def _has_room(self, node: UOp, read: UOp) -> bool:
-        """A tile holds what a reader asks for past the end too, if the reader's loops run no further than its own."""
-        if read.src[0].op is not Ops.STAGE:
-            return False
-        if cast(StageArg, read.src[0].arg).scope is Scope.REGISTER:
-            return True
+    def _past_the_end(self, node: UOp, read: UOp) -> set[int]:
+        """The loops that can take a read past what a tile holds: they run further than those that fill it."""
+        if read.src[0].op is Ops.STAGE and cast(StageArg, read.src[0].arg).scope is Scope.REGISTER:
+            return set()
         dims = self.kernel.by_id(cast(ValueArg, node.arg).nest).dims
-        return all(self._is_below(at, self.kernel.loops[d].capacity) for d, at in zip(dims, node.src))
+        apart = [at for d, at in zip(dims, node.src) if not self._holds(self.kernel.loops[d], at)]
+        return {axis for at in apart for axis in axes_in(at)}
 
-    def _is_below(self, at: UOp, limit: UOp) -> bool:
-        most: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in self.kernel.loops.values()}
+    def _holds(self, loop: Loop, at: UOp) -> bool:
+        """A tile's axis has an element, and its fill has written it, wherever a reader's loops can ask for it."""
+        if at is loop.counter:
+            return True
+        if loop.kind in _EXACT and loop.extent is not loop.capacity:
+            return False
         if at.op is Ops.AXIS:
-            return most.get(at) is limit
-        return simplify(at < limit, most).vmin == 1
+            return self.most.get(at) is loop.capacity
+        return simplify(at < loop.capacity, self.most).vmin == 1
 
     def _nodes(self, branch: Branch) -> tuple[UOp, ...]:
         """The finished statements of a branch."""
@@ -332,8 +337,8 @@ def _next_state(buffer: UOp) -> UOp:
 _EXACT = frozenset({LoopKind.LOOP, LoopKind.CHUNK, LoopKind.BLOCK})
 
 
-def _masked(load: UOp, guards: dict[int, UOp], conditions: list[UOp]) -> UOp:
-    used = axes_in(load.src[1])
+def _masked(load: UOp, guards: dict[int, UOp], conditions: list[UOp], used: set[int]) -> UOp:
+    """The load with the questions about the loops `used`."""
     asked = [c for a, c in guards.items() if a in used] + [c for c in conditions if axes_in(c) & used]
     mask = all_of([*load.src[2:3], *asked])
     if mask is None:

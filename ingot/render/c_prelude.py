@@ -5,6 +5,7 @@ Only what is used is written. Vector functions are one instruction where the tar
 
 from __future__ import annotations
 
+from ingot.errors import CompileError
 from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType
 from ingot.render.c_text import mask_type, scalar_type, short, unsigned, vector_type
@@ -79,6 +80,8 @@ class Prelude:
 
     def vector(self, dtype: DType, lanes: int) -> str:
         name = vector_type(dtype, lanes)
+        if lanes & (lanes - 1):
+            raise CompileError(f"C vectors have a power of two of lanes, not {lanes}")
         if name not in self._types:
             size = dtype.itemsize * lanes
             self._types[name] = f"typedef {scalar_type(dtype)} {name} __attribute__((vector_size({size})));"

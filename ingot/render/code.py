@@ -84,6 +84,8 @@ class Code:
 
     def lane_numbers(self, dtype: DType, lanes: int, step: int = 1) -> Value:
         """0, step, 2 * step ..."""
+        if lanes == 1:
+            return self.constant(dtype, 0)
         found = self._lane_numbers.get((dtype, lanes, step))
         if found is None:
             found = Value(self.writer.lane_numbers(dtype, lanes, step), dtype, lanes, 0)

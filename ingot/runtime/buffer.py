@@ -6,6 +6,7 @@ Out: `Buffer`. Freed blocks are kept by size and given out again: the first touc
 """
 
 import ctypes
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -39,15 +40,17 @@ class _Blocks:
     gone, the block is free again.
     """
 
-    __slots__ = ("capacity", "free", "lease")
+    __slots__ = ("capacity", "free", "lease", "mapped")
 
     def __init__(self, capacity: int, give_back: Callable[["_Blocks", int], None]) -> None:
         self.capacity = capacity
+        self.mapped = capacity > _SLAB // 8  # each block is a mapping of its own
         self.free: list[int] = []
+        keep = functools.partial(give_back, self) if self.mapped else self.free.append
         address_of = ctypes.addressof
 
         def end(lease: Any) -> None:
-            give_back(self, address_of(lease))
+            keep(address_of(lease))
 
         base = ctypes.c_char * capacity
         self.lease = type("Lease", (base,), {"__del__": end, "__doc__": f"A block of {capacity} bytes."})
@@ -72,14 +75,14 @@ class Allocator:
         except IndexError:
             address = self._fresh(blocks)
         else:
-            if blocks.capacity > _SLAB // 8:
+            if blocks.mapped:
                 self.cached_bytes -= blocks.capacity
         return blocks.lease.from_address(address)  # type: ignore[attr-defined]  # a ctypes type, made at run time
 
     def trim(self) -> None:
         """Gives all large free blocks back to the system."""
         for blocks in list(self._classes.values()):
-            if blocks.capacity > _SLAB // 8:
+            if blocks.mapped:
                 self._empty(blocks)
         self.cached_bytes = 0
 
@@ -111,7 +114,7 @@ class Allocator:
     def _map(self, blocks: _Blocks) -> int:
         if blocks.capacity >= _HUGE_FROM:
             return map_huge_pages(blocks.capacity)
-        if blocks.capacity > _SLAB // 8:
+        if blocks.mapped:
             return map_pages(blocks.capacity)
         start = map_pages(_SLAB)
         addresses = range(start, start + _SLAB - blocks.capacity + 1, blocks.capacity)
@@ -119,14 +122,13 @@ class Allocator:
         return start
 
     def _give_back(self, blocks: _Blocks, address: int) -> None:
-        """May be called at any moment, by the garbage collector: list operations only, no lock."""
-        if blocks.capacity > _SLAB // 8:
-            if blocks.capacity > self.limit_bytes:
-                unmap_pages(address, blocks.capacity)
-                return
-            if self.cached_bytes + blocks.capacity > self.limit_bytes:
-                self.trim()
-            self.cached_bytes += blocks.capacity
+        """Keeps a mapped block. May be called at any moment, by the garbage collector: so it takes no lock."""
+        if blocks.capacity > self.limit_bytes:
+            unmap_pages(address, blocks.capacity)
+            return
+        if self.cached_bytes + blocks.capacity > self.limit_bytes:
+            self.trim()
+        self.cached_bytes += blocks.capacity
         blocks.free.append(address)
 
 

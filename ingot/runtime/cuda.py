@@ -23,7 +23,9 @@ def _module(name: str) -> ModuleType:
     try:
         return importlib.import_module(f"cuda.bindings.{name}")
     except ImportError as error:
-        raise MissingPackage(f"CUDA needs a package that is not installed ({error})", fix="pip install 'ingot[cuda]'") from error
+        raise MissingPackage(
+            f"CUDA needs a package that is not installed ({error})", fix="pip install 'ingot[cuda]'"
+        ) from error
 
 
 # --- compiling --------------------------------------------------------------------------------------------------------

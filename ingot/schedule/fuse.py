@@ -34,7 +34,7 @@ def fuse(roots: Sequence[UOp], prices: Prices = PRICES) -> Fusion:
     """Choose what is stored, then draft the kernels."""
     graph = _Graph(tuple(dict.fromkeys(roots)))
     fusion = Fusion(tuple(roots), graph.stored(prices))
-    pending = [u for u in graph.order if u in fusion.reasons]
+    pending = [u for u in graph.order if u in fusion.reasons and 0 not in u.shape]
     for node in pending:
         _draft_until_legal(graph, fusion, node, prices)
     fusion.drafts.sort(key=lambda d: graph.position[d.outputs[0]])
@@ -143,8 +143,8 @@ def _misfit(kernel: Kernel, nest: Nest, prices: Prices) -> str:
         if not _nested(kernel, reader, used):
             return "its axes and those of another reduction cannot both be outer loops"
         along += bool(used & set(reader.reduced))
-        if contraction(kernel, nest) and contraction(kernel, reader) and not streams(kernel):
-            return "a contraction inside a contraction: each runs faster alone"
+        if contraction(kernel, reader) and not streams(kernel):
+            return "it feeds a contraction, whose operands are packed from memory"
     if along > 1 and not streams(kernel):
         return f"{along} reductions run along it"
     if streams(kernel) and prices.streaming(kernel, nest) is False:

@@ -179,22 +179,30 @@ class _Drafting:
         return self.at(node.src[0], indices, valid)
 
     def result(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        return self._value(node.src[0], indices, cast(ResultArg, node.arg).index)
+        return self._value(node.src[0], indices, cast(ResultArg, node.arg).index, valid)
 
     def reduce(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        return self._value(node, indices, 0)
+        return self._value(node, indices, 0, valid)
 
     def named(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         if cast(OpArg, node.arg).name == "iota":
             return indices[0]
         raise AssertionError(f"{cast(OpArg, node.arg).name} was not lowered")
 
-    def _value(self, node: UOp, indices: Indices, slot: int) -> UOp:
+    def _value(self, node: UOp, indices: Indices, slot: int, valid: UOp | None) -> UOp:
+        gone = cast(ReduceArg, node.arg).axes
+        if all(node.src[0].shape[a] == 1 for a in gone):
+            return self._only_element(node.src[slot], gone, indices, valid)
         nest = self.reduced.get(node)
         if nest is None:
             nest = self.reduced[node] = self._reduction(node)
         kept = (at for at, size in zip(indices, node.results[slot][1]) if size != 1)
         return nest.value(*kept, slot=slot)
+
+    def _only_element(self, source: UOp, gone: tuple[int, ...], indices: Indices, valid: UOp | None) -> UOp:
+        """A reduction over axes of one element is that element."""
+        kept = iter(indices)
+        return self.at(source, tuple(ZERO if a in gone else next(kept) for a in range(len(source.shape))), valid)
 
     def _reduction(self, node: UOp) -> Nest:
         arg = cast(ReduceArg, node.arg)

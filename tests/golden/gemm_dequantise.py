@@ -12,8 +12,8 @@ import numpy as np
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope
-from ingot.kernel.moves import bind, compute_at, edge, reorder, split, stage, unroll, vector
-from ingot.kernel.nest import Edge, Kernel, Reduce
+from ingot.kernel.moves import bind, compute_at, reorder, split, stage, unroll, vector
+from ingot.kernel.nest import Kernel, Reduce
 from tests.golden.case import Array, Sizes
 from tests.kernel.sketch import Sketch
 
@@ -57,7 +57,6 @@ def program() -> Kernel:
     for loop in ("ii", "ju", "panel.ju", "rows.ii"):
         k = unroll(k, loop)
     k = vector(vector(k, "jv"), "panel.jv")
-    k = edge(edge(k, "io", Edge.PEEL), "jo", Edge.PEEL)
     return bind(bind(k, "io", LoopKind.CHUNK), "panel.jo", LoopKind.CHUNK)
 
 

@@ -170,9 +170,7 @@ def test_pickle_gives_the_same_node() -> None:
 
 
 def test_digest_depends_on_content_alone() -> None:
-    source = (
-        "from ingot.ir.node import UOp; x = UOp.variable('x', 0, 10); print((x * 3 + 1).digest.hex())"
-    )
+    source = "from ingot.ir.node import UOp; x = UOp.variable('x', 0, 10); print((x * 3 + 1).digest.hex())"
     root = str(Path(__file__).parents[2])
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, cwd=root, check=True)
     assert done.stdout.strip() == (X * 3 + 1).digest.hex()

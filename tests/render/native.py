@@ -63,12 +63,12 @@ def from_llvm(text: str, name: str, target: Target) -> Native:
     return _function(library[name])
 
 
-def from_c(text: str, name: str) -> Native:
+def from_c(text: str, name: str, level: str = "-O3") -> Native:
     folder = Path(tempfile.mkdtemp())
     source, library = folder / "kernel.c", folder / "kernel.so"
     source.write_text(text)
-    flags = "-O3 -ffp-contract=off -std=c11 -Wall -Wextra -Werror -shared -fPIC".split()
-    done = subprocess.run(["gcc", *flags, str(source), "-o", str(library)], capture_output=True, text=True)
+    flags = "-ffp-contract=off -std=c11 -Wall -Wextra -Werror -shared -fPIC".split()
+    done = subprocess.run(["gcc", level, *flags, str(source), "-o", str(library)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr + text
     loaded = ctypes.CDLL(str(library))
     _kept.append(loaded)
@@ -82,12 +82,12 @@ def _function(address: int) -> Native:
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(address)
 
 
-def compiled(kernel: UOp, language: str = "llvm", target: Target | None = None) -> Native:
+def compiled(kernel: UOp, language: str = "llvm", target: Target | None = None, level: str = "-O3") -> Native:
     wanted = target or host()
     name: str = kernel.arg.name  # type: ignore[union-attr]
     if language == "llvm":
         return from_llvm(llvm.render(kernel, wanted), name, wanted)
-    return from_c(c.render(kernel, wanted), name)
+    return from_c(c.render(kernel, wanted), name, level)
 
 
 def scalar_word(value: float) -> int:

@@ -13,7 +13,9 @@ from ingot.ir.interpret_tree import run_tree
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
 from ingot.kernel.decompose import decompose
-from tests.render.native import LANGUAGES, Array, call, compiled
+from ingot.render import c
+from ingot.target import host
+from tests.render.native import LANGUAGES, Array, call, compiled, from_c
 from tests.render.trees import axis, kernel, load, loop, param, size, store, vector
 
 FLOATS = (dt.float32, dt.float64, dt.float16, dt.bfloat16)
@@ -88,13 +90,13 @@ def same(got: Array, wanted: Array, dtype: DType) -> Array:
     return np.asarray(got == wanted)
 
 
-def check(op: Ops, result: DType, sources: list[DType], language: str, lanes: int) -> None:
+def check(op: Ops, result: DType, sources: list[DType], lanes: int) -> None:
     tree = elementwise(op, result, sources, lanes)
     inputs = [values(dtype, 10 + i) for i, dtype in enumerate(sources)]
     wanted = np.zeros(COUNT, dt.to_numpy(result))
     got = np.ones_like(wanted)
     run_tree(tree, [*inputs, wanted], {"n": COUNT})
-    call(compiled(decompose(tree), language), [*inputs, got], [COUNT])
+    call(compiled(decompose(tree)), [*inputs, got], [COUNT])
     good = same(got, wanted, result)
     if op in (Ops.MAX, Ops.MIN) and result.is_float:
         good |= (got == 0) & (wanted == 0) if result is not dt.bfloat16 else (got | wanted) == 0x8000
@@ -112,14 +114,47 @@ def types(op: Ops, dtype: DType) -> tuple[DType, list[DType]]:
 
 @pytest.mark.parametrize(("op", "dtype"), ALL_OPS, ids=lambda x: getattr(x, "name", str(x)))
 def test_operation_in_llvm(op: Ops, dtype: DType) -> None:
-    check(op, *types(op, dtype), "llvm", LANES)
+    check(op, *types(op, dtype), LANES)
 
 
 @pytest.mark.parametrize(("op", "dtype"), ALL_OPS[::3], ids=lambda x: getattr(x, "name", str(x)))
 def test_scalar_operation_in_llvm(op: Ops, dtype: DType) -> None:
-    check(op, *types(op, dtype), "llvm", 1)
+    check(op, *types(op, dtype), 1)
 
 
 @pytest.mark.parametrize(("source", "target"), CASTS, ids=str)
 def test_cast_in_llvm(source: DType, target: DType) -> None:
-    check(Ops.CAST, target, [source], "llvm", LANES)
+    check(Ops.CAST, target, [source], LANES)
+
+
+def everything(lanes: int) -> tuple[UOp, list[tuple[str, DType]]]:
+    """All operations and casts in one kernel: three inputs of every type, an output for each operation."""
+    kinds = (*FLOATS, *INTS, dt.boolean)
+    inputs = {(dtype, i): param(3 * number + i, dtype) for number, dtype in enumerate(kinds) for i in range(3)}
+    at = axis(0) * lanes + axis(1) if lanes > 1 else axis(0)
+    jobs = [(op, *types(op, dtype)) for op, dtype in ALL_OPS if op is not Ops.POW]
+    jobs += [(Ops.CAST, target, [source]) for source, target in CASTS]
+    outputs = [param(len(inputs) + i, result, writable=True) for i, (_, result, _) in enumerate(jobs)]
+    statements = []
+    for out, (op, result, sources) in zip(outputs, jobs, strict=True):
+        operands = tuple(load(inputs[dtype, i], at) for i, dtype in enumerate(sources))
+        statements.append(store(out, at, UOp(op, result, operands)))
+    body = [vector(1, lanes, *statements)] if lanes > 1 else statements
+    n = size("n")
+    made = kernel(loop(0, n // lanes, *body), params=(*inputs.values(), *outputs), sizes=(n,))
+    return made, [(f"{op.name} of {sources}", result) for op, result, sources in jobs]
+
+
+@pytest.mark.skipif("c" not in LANGUAGES, reason="needs gcc")
+@pytest.mark.parametrize("lanes", [1, 8, 16])
+def test_c_gives_the_same_bits_as_llvm(lanes: int) -> None:
+    tree, jobs = everything(lanes)
+    simple = decompose(tree)
+    inputs = [values(dtype, 10 + i) for dtype in (*FLOATS, *INTS, dt.boolean) for i in range(3)]
+    results = []
+    for function in (compiled(simple), from_c(c.render(simple, host()), "kernel", "-O1")):
+        outputs = [np.ones(COUNT, dt.to_numpy(dtype)) for _, dtype in jobs]
+        call(function, [*inputs, *outputs], [COUNT])
+        results.append(outputs)
+    wrong = [name for (name, dtype), a, b in zip(jobs, *results, strict=True) if not same(a, b, dtype).all()]
+    assert not wrong
