@@ -9,6 +9,7 @@ do not follow from the sources. Kernel trees also have a form for people: see `t
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable
 from typing import Any
 
@@ -48,8 +49,11 @@ _ARGS: dict[Ops, type[Any]] = {
     Ops.VALUE: opcode.ValueArg,
 }
 _VOID = frozenset(
-    {Ops.SINK, Ops.FUNCTION, Ops.KERNEL, Ops.LOOP, Ops.WHEN, Ops.STORE, Ops.BARRIER, Ops.FOLD}
-)  # fmt: skip
+    {
+        *(Ops.SINK, Ops.FUNCTION, Ops.CALL, Ops.IF, Ops.WHILE, Ops.SCAN, Ops.EXTERN),
+        *(Ops.KERNEL, Ops.LOOP, Ops.WHEN, Ops.STORE, Ops.BARRIER, Ops.FOLD),
+    }
+)
 _FIRST = (ELEMENTWISE | MOVEMENT | {Ops.CONTIGUOUS, Ops.ASSIGN, Ops.AFTER, Ops.BIND, Ops.LOAD, Ops.REDUCE}) - {
     Ops.CAST,
     Ops.BITCAST,
@@ -102,7 +106,13 @@ def _call(node: UOp, names: dict[UOp, str]) -> str:
         parts.append(f"dtype={node.dtype.name}")
     if node.tag is not None:
         parts.append(f"tag={node.tag!r}")
-    return f"{node.op.name.lower()}({', '.join(parts)})"
+    return f"{spelling(node.op)}({', '.join(parts)})"
+
+
+def spelling(op: Ops) -> str:
+    """An opcode as a Python name: `if`, `and` and their like are taken."""
+    name = op.name.lower()
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _arg_parts(node: UOp, names: dict[UOp, str]) -> list[str]:
@@ -196,7 +206,7 @@ def _read_op(*src: UOp, name: str, attrs: Any = (), dtype: DType, tag: object = 
 
 
 _READERS: dict[str, Any] = {
-    **{op.name.lower(): _reader(op) for op in Ops},
+    **{spelling(op): _reader(op) for op in Ops},
     **{d.name: d for d in dt.ALL},
     "const": _read_constant,
     "op": _read_op,

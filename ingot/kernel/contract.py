@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ingot.errors import MoveError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope
 from ingot.kernel.align import align, fuse_all
 from ingot.kernel.maps import lanes
-from ingot.kernel.moves import bind, edge, layout, reorder, split, stage, unroll, vector
+from ingot.kernel.moves import bind, detach, edge, layout, reorder, split, stage, unroll, vector
 from ingot.kernel.nest import Edge, Kernel, Nest, Reduce, Store, axes_in
 from ingot.kernel.plan import Plan
 from ingot.kernel.reduction import rfactor
@@ -127,6 +128,7 @@ def _tiled(kernel: Kernel, name: str, roles: Roles, tile: Tile, wide: int, shall
         summed, blocks, k = f"{name}_block", ("kb",), "kd"
     kernel = reorder(kernel, summed, *batch, "ic", *blocks, "jo", "ir", k, "ii", "ju", "jv")
     kernel = _followers(kernel, name, batch)
+    kernel = _reductions(kernel, name, (*batch, "ic"))
     kernel = _pack_columns(kernel, summed, roles, (*blocks, k), wide)
     kernel = _pack_rows(kernel, summed, roles, "kb" if blocks else "ic", k, tile.rows)
     kernel = vector(unroll(unroll(kernel, "ii"), "ju"), "jv")
@@ -144,6 +146,25 @@ def _followers(kernel: Kernel, name: str, batch: tuple[str, ...]) -> Kernel:
         wanted = [n for n in (*batch, "ic", "jo", "ir", "ii", "ju", "jv") if n in have]
         rest = [n for n in have if n not in wanted]
         kernel = reorder(kernel, nest.name, *wanted, *rest)
+    return kernel
+
+
+def _reductions(kernel: Kernel, name: str, grid: tuple[str, ...]) -> Kernel:
+    """A reduction of the result: lanes apart until the end of a tile, tiles of all threads combined in a launch of their own."""
+    position = [n.name for n in kernel.nests].index(name)
+    for follower in [n.name for n in kernel.nests[position + 1 :] if n.reduced]:
+        reduced = [kernel.loops[a].name for a in kernel.nest(follower).reduced]
+        outside = [n for n in grid if n in reduced]
+        inside = follower
+        if outside:
+            if len(outside) < len(grid):
+                raise MoveError(f"{follower} reduces over some of the loops {grid} that threads share, not all")
+            inside = f"{follower}_thread"
+            kernel = rfactor(kernel, follower, *outside, name=inside)
+            for loop in outside:
+                kernel = detach(kernel, follower, loop, f"{loop}_part")
+        if "jv" in reduced and len(kernel.nest(inside).reduced) > 1:
+            kernel = rfactor(kernel, inside, "jv", name=f"{follower}_lane")
     return kernel
 
 

@@ -62,11 +62,23 @@ def _replace_axis(kernel: Kernel, old: Loop, new: tuple[Loop, Loop], whole: UOp,
     table |= {lp.axis: lp for lp in new}
     split_dims = {n.id: [d == old.axis for d in n.dims] for n in kernel.nests if old.axis in n.dims}
 
+    within: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in table.values()}
+
     def change(expression: UOp) -> UOp:
-        return substitute(_split_reads(kernel, expression, split_dims, old.counter, new, factor), mapping)
+        apart = substitute(_split_reads(kernel, expression, split_dims, old.counter, new, factor), mapping)
+        return _plain_reads(apart, within)
 
     nests = tuple(_split_nest(n, old.axis, (new[0].axis, new[1].axis)).map(change) for n in kernel.nests)
     return replace(kernel, loops=table, nests=nests)
+
+
+def _plain_reads(expression: UOp, within: dict[UOp, UOp | int]) -> UOp:
+    """Reads of nests at (o*8 + i) // 8 are reads at o."""
+    apart = [u for u in values_in(expression) if any(at.op in (Ops.IDIV, Ops.MOD) for at in u.src)]
+    if not apart:
+        return expression
+    changes = {u: u.replace(src=tuple(simplify(at, within) for at in u.src)) for u in apart}
+    return substitute(expression, changes)
 
 
 def _split_nest(nest: Nest, axis: int, pair: tuple[int, int]) -> Nest:

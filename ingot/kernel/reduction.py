@@ -68,8 +68,9 @@ def online(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) -> Ke
     """m = max over k of x; s = sum over k of exp(x - m)   ->   for k: m' = max(m, x); s = s*exp(m - m') + exp(x - m'); m = m'
 
     The first nest is the maximum, the others sums that depend on it by the rescaling table; `loops` names, nest by nest, the
-    loop that becomes the one they all run in. Needs: these loops have one extent; what else a nest reduces over becomes a
-    partial reduction inside each iteration.
+    loop that becomes the one they all run in, inside the loops that are around the first nest's. What else a nest reduces
+    over becomes a partial reduction inside each iteration. Needs: these loops have one extent, and all nests are in those
+    around the first.
     """
     state = _share_loop(kernel, nests, loops)
     for name in nests:
@@ -104,7 +105,19 @@ def _share_loop(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) 
         kept = replace(nest, loops=axes(nest.loops), dims=axes(nest.dims), body=body)
         moved.append(kept.map(lambda e: substitute(e, mapping)))
     table = {a: lp.substituted(mapping) for a, lp in kernel.loops.items() if a not in same}
-    return replace(kernel, loops=table, nests=tuple(moved))
+    shared = replace(kernel, loops=table, nests=tuple(moved))
+    top = shared.nest(nests[0])
+    around = top.loops[: top.loops.index(first.axis) + 1]
+    for name in nests[1:]:
+        shared = shared.with_nest(_inside(shared.nest(name), around))
+    return shared
+
+
+def _inside(nest: Nest, around: tuple[int, ...]) -> Nest:
+    """The nest with the loops `around` outermost."""
+    if not set(around) <= set(nest.loops):
+        raise MoveError(f"online: {nest.name} is not in all the loops around the maximum; compute it there first")
+    return replace(nest, loops=(*around, *(a for a in nest.loops if a not in around)))
 
 
 def _partial(kernel: Kernel, name: str, loop: str) -> Kernel:

@@ -78,9 +78,10 @@ def one_grid(body: tuple[UOp, ...]) -> tuple[UOp, ...]:
     for statement in body:
         arg = cast(LoopArg, statement.arg)
         end = (start + statement.src[0]).simplify()
-        mine = (start - 1 < whole.counter) & (whole.counter < end)
+        mine = ((start - 1 < whole.counter) & (whole.counter < end)).simplify()
         counter = UOp.axis(arg.axis, arg.name)
-        inside = (substitute(s, {counter: whole.counter - start}) for s in statement.src[1:])
+        own = (whole.counter - start).simplify()
+        inside = (substitute(s, {counter: own}) for s in statement.src[1:])
         parts.append(UOp(Ops.WHEN, dt.void, (mine, *inside)))
         start = end
     return (loop_node(whole, start, tuple(parts)),)
@@ -136,8 +137,8 @@ class _Writer:
         if not isinstance(nest.body, Reduce) or folds(self.kernel, nest):
             return False
         path = self.route[nest.id]
-        first = next(a for a in path if a in nest.reduced)
-        return first in self.route[now.id]
+        shared = 1 + next(n for n, a in enumerate(path) if a in nest.reduced)
+        return self.route[now.id][:shared] == path[:shared]
 
     def _declare(self, root: Branch, nest: Nest) -> None:
         place = self.places.get(nest.id)

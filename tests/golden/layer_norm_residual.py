@@ -9,10 +9,10 @@ import numpy as np
 
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
-from ingot.kernel.moves import bind, compute_at, edge, share, split, stage, unroll, vector
-from ingot.kernel.nest import Edge, Kernel, Reduce
-from ingot.kernel.reduction import rfactor
+from ingot.kernel.moves import bind, compute_at, share, stage
+from ingot.kernel.nest import Kernel, Reduce
 from tests.golden.case import Array, Sizes
+from tests.golden.steps import lanes, vectors
 from tests.kernel.sketch import Sketch, sqrt
 
 EPS = 1e-5
@@ -60,21 +60,10 @@ def program() -> Kernel:
         k = share(k, "row", nest, loop, "row.mean_j")
 
     for loop in ("row.mean_j", "j", "c"):
-        k = split(k, loop, 16, f"{loop}_o", f"{loop}_v")
-        k = edge(vector(k, f"{loop}_v"), f"{loop}_o", Edge.PEEL)
-    k = lanes(k, "mean", "mean_j")
-    k = lanes(k, "var", "var_j")
+        k = vectors(k, loop)
+    k = lanes(k, "mean", "mean_j", 2)
+    k = lanes(k, "var", "var_j", 2)
     return bind(k, "i", LoopKind.CHUNK)
-
-
-def lanes(k: Kernel, nest: str, loop: str) -> Kernel:
-    """2 x 16 sums side by side, then their sum."""
-    k = split(k, loop, 32, f"{loop}_o", f"{loop}_t")
-    k = split(k, f"{loop}_t", 16, f"{loop}_u", f"{loop}_v")
-    k = rfactor(k, nest, f"{loop}_u", f"{loop}_v", name=f"{nest}_parts")
-    k = rfactor(k, nest, f"{loop}_v", name=f"{nest}_lanes")
-    k = vector(unroll(k, f"{loop}_u"), f"{loop}_v")
-    return edge(k, f"{loop}_o", Edge.PEEL)
 
 
 def arguments(sizes: Sizes, rng: np.random.Generator) -> list[Array]:

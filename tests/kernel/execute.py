@@ -32,8 +32,9 @@ def built(kernel: Kernel) -> Built:
 
 
 def text(kernel: Kernel) -> str:
-    """The loop trees as a person reads them."""
-    return "\n\n".join(tree_text(launch) for launch in build(kernel).launches) + "\n"
+    """The moves and the loop trees as a person reads them."""
+    trees = [tree_text(launch) for launch in build(kernel).launches]
+    return "\n\n".join(["\n".join(kernel.moves), *trees]) + "\n"
 
 
 def number(expression: UOp, sizes: Sizes) -> int:
@@ -52,21 +53,26 @@ def poison(count: int, dtype: dt.DType) -> Array:
     return made
 
 
-def interpret(kernel: Kernel, buffers: Sequence[Array], sizes: Sizes, fold: str = "sequence") -> None:
-    """The meaning of the nests' loop trees; `buffers` are written in place."""
-    made = built(kernel)
+def interpret(kernel: Kernel | Built, buffers: Sequence[Array], sizes: Sizes, fold: str = "sequence") -> None:
+    """The meaning of the nests' loop trees; `buffers` are written in place. Chunks run last first: any order must do."""
+    made = built(kernel) if isinstance(kernel, Kernel) else kernel
     between = temporaries(made, sizes)
     for launch in made.launches:
-        run_tree(launch, [*buffers, *between], sizes, fold=fold)
+        chunks = number(cast(KernelArg, launch.arg).chunks, sizes)
+        run_tree(launch, [*buffers, *between], sizes, chunk_order=range(chunks)[::-1], fold=fold)
 
 
-def execute(kernel: Kernel, buffers: Sequence[Array], sizes: Sizes, language: str = "llvm") -> None:
+class Native:
     """The same by compiled code."""
-    made = built(kernel)
-    between = temporaries(made, sizes)
-    for launch in made.launches:
-        arg = cast(KernelArg, launch.arg)
-        function = compiled(decompose(launch), language)
-        scalars = [sizes[cast(VarArg, s.arg).name] for s in arg.sizes]
-        chunks, scratch = number(arg.chunks, sizes), number(arg.scratch, sizes)
-        call(function, [*buffers, *between], scalars, chunks, scratch)
+
+    def __init__(self, kernel: Kernel, language: str = "llvm") -> None:
+        self.made = built(kernel)
+        self.functions = [compiled(decompose(launch), language) for launch in self.made.launches]
+
+    def run(self, buffers: Sequence[Array], sizes: Sizes) -> None:
+        between = temporaries(self.made, sizes)
+        for launch, function in zip(self.made.launches, self.functions, strict=True):
+            arg = cast(KernelArg, launch.arg)
+            scalars = [sizes[cast(VarArg, s.arg).name] for s in arg.sizes]
+            chunks, scratch = number(arg.chunks, sizes), number(arg.scratch, sizes)
+            call(function, [*buffers, *between], scalars, chunks, scratch)

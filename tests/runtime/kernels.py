@@ -78,15 +78,21 @@ out:
 """
 
 MULTIPLY = """
-; args: out, factor. out[chunk] *= factor as float32: shows whether denormals are flushed.
+; args: out, where, a, b. out[chunk] = a * b as float32, where[chunk] = the scratch: shows if denormals are flushed,
+; and on which thread.
 define i64 @multiply(ptr %args, i64 %chunk, ptr %scratch) nounwind {
   %out = load ptr, ptr %args
-  %factor.at = getelementptr i64, ptr %args, i64 1
-  %factor = load float, ptr %factor.at
+  %where.at = getelementptr i64, ptr %args, i64 1
+  %a.at = getelementptr i64, ptr %args, i64 2
+  %b.at = getelementptr i64, ptr %args, i64 3
+  %where = load ptr, ptr %where.at
+  %a = load float, ptr %a.at
+  %b = load float, ptr %b.at
+  %c = fmul float %a, %b
   %at = getelementptr float, ptr %out, i64 %chunk
-  %old = load float, ptr %at
-  %new = fmul float %old, %factor
-  store float %new, ptr %at
+  store float %c, ptr %at
+  %thread.at = getelementptr ptr, ptr %where, i64 %chunk
+  store ptr %scratch, ptr %thread.at
   ret i64 0
 }
 """
