@@ -13,7 +13,7 @@ from ingot.ir.opcode import LoopKind, Ops
 from ingot.kernel.moves import bind, reorder, split, unroll
 from ingot.kernel.nest import Kernel, Store
 from ingot.kernel.specialise import at_most, multiple_of, predicate
-from ingot.kernel.structure import loads_of, unit_axis
+from ingot.kernel.structure import loads_of, unit_axes
 
 WARP = 32
 
@@ -55,14 +55,15 @@ def aligned(kernel: Kernel, width: int, hints: Mapping[UOp, int]) -> Kernel:
 
 
 def _row_lengths(kernel: Kernel) -> list[UOp]:
-    """The sizes that offsets are made of, and the lengths of the axes along which loads run through memory."""
+    """The sizes that offsets are made of, and the lengths of the axes along which nests run through memory."""
     found: dict[UOp, None] = {}
     for nest in kernel.nests:
-        offsets = [u.src[1] for u in loads_of(nest)]
-        units = [unit_axis(kernel, nest, offset) for offset in offsets]
-        extents = [kernel.loops[a].extent for a in units if a is not None]
+        loads = loads_of(nest)
+        offsets = [u.src[1] for u in loads]
         if isinstance(nest.body, Store):
             offsets.append(nest.body.offset)
+        axes = unit_axes(kernel, nest) if loads else []
+        extents = [kernel.loops[a].extent for a in axes]
         for expression in (*offsets, *extents):
             found.update(dict.fromkeys(expression.variables()))
     return list(found)

@@ -15,7 +15,7 @@ Extents are run-time values; `capacity` is what a loop's extent can at most be, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import cast
 
@@ -115,6 +115,14 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """A tile filled `depth - 1` iterations of a loop before it is read; it has room for `depth` of them."""
+
+    axis: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
 class Nest:
     """One value in its loops."""
 
@@ -126,6 +134,7 @@ class Nest:
     scope: Scope | None = None
     conditions: tuple[UOp, ...] = ()  # it acts only where these hold, beside the extents of its loops
     layout: Layout | None = None
+    ahead: Ahead | None = None
 
     @property
     def reduced(self) -> tuple[int, ...]:
@@ -176,6 +185,7 @@ class Kernel:
     moves: tuple[str, ...] = ()
     guards: tuple[UOp, ...] = ()
     grouped: bool = False
+    trail: tuple[Kernel, ...] = field(default=(), compare=False, repr=False)  # the kernel after each of its moves
 
     def nest(self, name: str) -> Nest:
         """The nest called `name`."""
@@ -217,8 +227,8 @@ class Kernel:
         return 1 + max((n.id for n in self.nests), default=-1)
 
     def noted(self, move: str) -> Kernel:
-        """The kernel with one more line in its list of moves."""
-        return replace(self, moves=(*self.moves, move))
+        """The kernel with one more line in its list of moves; what it is now is kept for whoever looks for a wrong move."""
+        return replace(self, moves=(*self.moves, move), trail=(*self.trail, replace(self, trail=())))
 
 
 def values_in(expression: UOp) -> list[UOp]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
+from ingot.errors import MoveError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, ParamArg, Scope, StageArg
 from ingot.ir.rewrite import substitute
-from ingot.kernel.nest import THREADS, Kernel, Nest, Reduce, Store, axes_in
+from ingot.kernel.nest import THREADS, Ahead, Kernel, Nest, Reduce, Store, axes_in
 from ingot.kernel.threads import Threaded
 
 REGISTER_ELEMENTS = 1024
@@ -32,15 +33,18 @@ class Place:
     is_temporary: bool = False
     layout: UOp | None = None
     counters: tuple[UOp, ...] = ()
+    ahead: Ahead | None = None
 
     def offset(self, dims: tuple[int, ...], indices: tuple[UOp, ...]) -> UOp:
         """The element that holds the value at `indices`, one per dim."""
-        if self.layout is not None:
-            return substitute(self.layout, dict(zip(self.counters, indices))).simplify()
         at = dict(zip(dims, indices))
         total = UOp.const(dt.index, 0)
+        if self.layout is not None:
+            total = substitute(self.layout, dict(zip(self.counters, indices)))
         for axis, stride in zip(self.axes, self.strides):
             total = total + at[axis] * stride
+        if self.ahead is not None:
+            total = total + at[self.ahead.axis] % self.ahead.depth * (self.size // self.ahead.depth)
         return total.simplify()
 
 
@@ -86,10 +90,18 @@ def _home(threads: Threaded, nest: Nest, route: dict[int, tuple[int, ...]]) -> t
     for reader, read in kernel.readers(nest):
         common = _common(home, route[reader.id])
         home = _while_same(kernel, nest, read, common)
+    if nest.ahead is not None:
+        home = home[: _place_of(nest, nest.ahead.axis, home)]
     for position, axis in enumerate(home):
         if kernel.loops[axis].kind in FIXED:
             return home[:position]
     return home
+
+
+def _place_of(nest: Nest, axis: int, home: tuple[int, ...]) -> int:
+    if axis not in home:
+        raise MoveError(f"{nest.name} runs ahead in a loop that it shares no more; change that loop before pipeline")
+    return home.index(axis)
 
 
 def _common(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -113,6 +125,7 @@ def _while_same(kernel: Kernel, nest: Nest, read: UOp, common: tuple[int, ...]) 
 def _place(threads: Threaded, nest: Nest, home: tuple[int, ...], crosses: bool, slot: int) -> Place:
     kernel = threads.kernel
     private = set(home) - (set(threads.axes) if nest.scope is Scope.SHARED else set())
+    private |= {nest.ahead.axis} if nest.ahead is not None else set()
     axes = tuple(d for d in nest.dims if d not in private)
     strides: list[UOp] = []
     size = UOp.const(dt.index, 1)
@@ -121,14 +134,17 @@ def _place(threads: Threaded, nest: Nest, home: tuple[int, ...], crosses: bool, 
         size = (size * kernel.loops[axis].capacity).simplify()
     if nest.layout is not None:
         size = nest.layout.size
+    if nest.ahead is not None:
+        size = (size * nest.ahead.depth).simplify()
     if crosses:
         buffers = tuple(_temporary(t, slot + j) for j, t in enumerate(nest.types))
     else:
         scope = _scope(kernel, nest, axes, size)
         buffers = tuple(_stage(nest, j, t, scope, size) for j, t in enumerate(nest.types))
-    place = Place(buffers, axes, tuple(strides), home, size, crosses)
+    place = Place(buffers, axes, tuple(strides), home, size, crosses, ahead=nest.ahead)
     if nest.layout is not None:
         place.layout = nest.layout.offset
+        place.axes, place.strides = (), ()
         place.counters = tuple(kernel.loops[d].counter for d in nest.dims)
     return place
 
@@ -155,7 +171,7 @@ def _scope(kernel: Kernel, nest: Nest, axes: tuple[int, ...], size: UOp) -> Scop
 
 def _fixed(kernel: Kernel, nest: Nest, axes: tuple[int, ...]) -> bool:
     """All accesses have constant offsets once the unrolled loops are written out."""
-    if any(kernel.loops[a].kind not in FIXED for a in axes):
+    if nest.ahead is not None or any(kernel.loops[a].kind not in FIXED for a in axes):
         return False
     positions = [i for i, d in enumerate(nest.dims) if d in axes]
     for _, read in kernel.readers(nest):

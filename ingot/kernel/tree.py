@@ -16,7 +16,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg, ValueArg, VarArg
 from ingot.ir.rewrite import substitute
 from ingot.kernel.edges import all_of, loop_node, peeled
-from ingot.kernel.nest import GRID, Edge, Kernel, Loop, Map, Nest, Reduce, Store, axes_in, fill_states, steps_of
+from ingot.kernel.nest import GRID, Ahead, Edge, Kernel, Loop, Map, Nest, Reduce, Store, axes_in, fill_states, steps_of
 from ingot.kernel.storage import Place, defined_in, folds, paths, place_all
 from ingot.kernel.threads import Threaded, threaded
 
@@ -110,6 +110,7 @@ class _Writer:
         self.route = paths(threads)
         self.declared: set[int] = set()
         self.most: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in self.kernel.loops.values()}
+        self.last_ahead: UOp | None = None
         self.filled: list[Nest] = []  # shared tiles whose barrier still stands last in its branch
 
     def write(self, nests: list[Nest]) -> tuple[UOp, ...]:
@@ -130,14 +131,20 @@ class _Writer:
 
     def _depth(self, nest: Nest) -> int:
         """In how many loops its state begins anew."""
+        if nest.ahead is not None:
+            return self.route[nest.id].index(nest.ahead.axis)
         return len(defined_in(self.kernel, nest, self.route[nest.id]))
 
     def _must_start(self, nest: Nest, now: Nest) -> bool:
-        """Its initial state is due before `now`: they share the loop that it reduces over."""
-        if not isinstance(nest.body, Reduce) or folds(self.kernel, nest):
+        """Its initial state is due before `now`: they share the loop that it reduces over, or runs ahead in."""
+        if nest.ahead is not None:
+            first = {nest.ahead.axis}
+        elif isinstance(nest.body, Reduce) and not folds(self.kernel, nest):
+            first = set(nest.reduced)
+        else:
             return False
         path = self.route[nest.id]
-        shared = 1 + next(n for n, a in enumerate(path) if a in nest.reduced)
+        shared = 1 + next(n for n, a in enumerate(path) if a in first)
         return self.route[now.id][:shared] == path[:shared]
 
     def _declare(self, root: Branch, nest: Nest) -> None:
@@ -151,6 +158,9 @@ class _Writer:
         branch.children[:0] = (*place.buffers, *copies)
 
     def _start(self, root: Branch, nest: Nest) -> None:
+        if nest.ahead is not None:
+            self._fill_first(root, nest, nest.ahead)
+            return
         body, place = cast(Reduce, nest.body), self.places[nest.id]
         path = self.route[nest.id]
         outer = defined_in(self.kernel, nest, path)
@@ -189,18 +199,51 @@ class _Writer:
         return [self.kernel.loops[a].counter.eq(0) for a in idle]
 
     def _fill(self, root: Branch, nest: Nest, body: Map) -> None:
-        place = self.places[nest.id]
+        if nest.ahead is not None:
+            self._fill_next(root, nest, nest.ahead)
+            return
         shared = nest.scope is Scope.SHARED
-        path = self.route[nest.id]
+        place, path = self.places[nest.id], self.route[nest.id]
         outside = self._branch(root, path[: len(path) - len([a for a in nest.loops if a not in place.home])])
         if shared and not self._follows_fill(outside, nest):
             outside.children.append(UOp(Ops.BARRIER, dt.void))
-        mask = all_of([*self.threads.guards[nest.id].values(), *self._one_thread(nest)]) if shared else None
-        statement = self._store(place.buffers[0], self._own(nest), self._lower(body.value, nest), mask)
-        self._branch(root, path).children.append(statement)
+        self._branch(root, path).children.append(self._filled(nest, body))
         if shared:
             outside.children.append(UOp(Ops.BARRIER, dt.void))
             self.filled.append(nest)
+
+    def _filled(self, nest: Nest, body: Map) -> UOp:
+        guards = [*self.threads.guards[nest.id].values(), *self._one_thread(nest)]
+        mask = all_of(guards) if nest.scope is Scope.SHARED else None
+        return self._store(self.places[nest.id].buffers[0], self._own(nest), self._lower(body.value, nest), mask)
+
+    def _fill_first(self, root: Branch, nest: Nest, ahead: Ahead) -> None:
+        """Before the loop: the tiles of its first iterations."""
+        path = self.route[nest.id]
+        outside = self._branch(root, path[: path.index(ahead.axis)])
+        if nest.scope is Scope.SHARED:
+            outside.children.append(UOp(Ops.BARRIER, dt.void))
+        for step in range(ahead.depth - 1):
+            outside.children.append(self._fill_of(nest, ahead, ZERO + step))
+
+    def _fill_next(self, root: Branch, nest: Nest, ahead: Ahead) -> None:
+        """In the loop: the tile of a later iteration. One barrier tells that the last was read and this one is filled."""
+        path = self.route[nest.id]
+        inside = self._branch(root, path[: path.index(ahead.axis) + 1])
+        follows = bool(inside.children) and inside.children[-1] is self.last_ahead
+        if nest.scope is Scope.SHARED and not follows:
+            inside.children.append(UOp(Ops.BARRIER, dt.void))
+        self.last_ahead = self._fill_of(nest, ahead, self.kernel.loops[ahead.axis].counter + (ahead.depth - 1))
+        inside.children.append(self.last_ahead)
+
+    def _fill_of(self, nest: Nest, ahead: Ahead, step: UOp) -> UOp:
+        """The fill of one iteration, if there is such an iteration."""
+        path, loop = self.route[nest.id], self.kernel.loops[ahead.axis]
+        inner = Branch(None)
+        self._branch(inner, path[path.index(ahead.axis) + 1 :]).children.append(self._filled(nest, cast(Map, nest.body)))
+        step = step.simplify()
+        statements = (substitute(s, {loop.counter: step}).simplify() for s in self._nodes(inner))
+        return UOp(Ops.WHEN, dt.void, (step < loop.extent, *statements))
 
     def _follows_fill(self, outside: Branch, nest: Nest) -> bool:
         """The barrier of the fill before this one can wait, if this one reads nothing that was filled since."""

@@ -32,9 +32,18 @@ class Family:
     values: dict[UOp, Value]
 
 
+_families: dict[int, tuple[Kernel, Family]] = {}  # by identity of the draft's kernel, which is held here
+KEPT = 8192
+
+
 def family(made: Draft) -> Family:
-    """Merge loops that run through memory without a gap, then turn sizes into arguments."""
-    return _Lifting(merged(made.kernel)).run()
+    """Merge loops that run through memory without a gap, then turn sizes into arguments. The same draft is lifted once."""
+    known = _families.get(id(made.kernel))
+    if known is None:
+        if len(_families) >= KEPT:
+            _families.pop(next(iter(_families)))
+        known = _families[id(made.kernel)] = (made.kernel, _Lifting(merged(made.kernel)).run())
+    return known[1]
 
 
 def merged(kernel: Kernel) -> Kernel:
@@ -50,7 +59,7 @@ def merged(kernel: Kernel) -> Kernel:
                     break
             if changed:
                 break
-    return replace(kernel, moves=())
+    return replace(kernel, moves=(), trail=())
 
 
 def _joined(kernel: Kernel, outer: Loop, inner: Loop) -> Kernel | None:

@@ -7,18 +7,19 @@ stays in its reader's kernel if the reader asks for it exactly at its own loop c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import ELEMENTWISE, Ops
 from ingot.kernel.nest import Kernel, Nest, Store
+from ingot.kernel.structure import contraction, streams
 from ingot.schedule.nests import Draft, draft
 from ingot.schedule.prices import PRICES, Prices
-from ingot.kernel.structure import contraction, streams
+from ingot.schedule.region import Region, region_of
 
 LEAVES = frozenset({Ops.BUFFER, Ops.CONST, Ops.PARAM, Ops.DEFINE_VAR, Ops.BIND, Ops.STATE, Ops.OP})
-MAX_NODES = 160
+CAPS = (160, 1)  # operations in a kernel at most: as many as fit, or, if compiling would cost more than it saves, one
 
 
 @dataclass(slots=True)
@@ -33,12 +34,29 @@ class Fusion:
 def fuse(roots: Sequence[UOp], prices: Prices = PRICES) -> Fusion:
     """Choose what is stored, then draft the kernels."""
     graph = _Graph(tuple(dict.fromkeys(roots)))
-    fusion = Fusion(tuple(roots), graph.stored(prices))
-    pending = [u for u in graph.order if u in fusion.reasons and 0 not in u.shape]
-    for node in pending:
+    fusion = Fusion(tuple(roots), _cheapest(graph, prices))
+    for node in [u for u in graph.order if u in fusion.reasons and 0 not in u.shape]:
         _draft_until_legal(graph, fusion, node, prices)
     fusion.drafts.sort(key=lambda d: graph.position[d.outputs[0]])
     return fusion
+
+
+def _cheapest(graph: _Graph, prices: Prices) -> dict[UOp, str]:
+    """What to store, with kernels as large as they pay: many different kernels take long to compile."""
+    best = graph.stored(prices, CAPS[0])
+    if len(best) <= MANY_KERNELS:
+        return best
+    choices = [best, *(graph.stored(prices, cap) for cap in CAPS[1:])]
+    return min(choices, key=lambda reasons: _price(graph, reasons, prices))
+
+
+MANY_KERNELS = 32
+
+
+def _price(graph: _Graph, reasons: dict[UOp, str], prices: Prices) -> float:
+    regions = [region_of(u, reasons) for u in graph.order if u in reasons]
+    different = {r.root: r for r in regions if not is_known(r.root)}
+    return prices.kernels(len(regions), [r.size for r in different.values()])
 
 
 def _draft_until_legal(graph: _Graph, fusion: Fusion, node: UOp, prices: Prices) -> None:
@@ -46,12 +64,15 @@ def _draft_until_legal(graph: _Graph, fusion: Fusion, node: UOp, prices: Prices)
     waiting = [node]
     while waiting:
         output = waiting.pop()
-        made = draft(f"k{graph.position[output]}", (output,), lambda u: u in fusion.reasons)
-        broken = misfit(made, prices)
+        region = region_of(output, fusion.reasons)
+        made, broken = drafted(region, prices)
         if broken is None:
-            fusion.drafts.append(made)
+            nodes = {param: leaf for leaf, param in region.leaves.items()}
+            buffers = tuple(output if u is region.root else nodes[u] for u in made.buffers)
+            fusion.drafts.append(replace(made, buffers=buffers, outputs=(output,)))
             continue
-        reduction, reason = broken
+        inside, reason = broken
+        reduction = next(old for old, new in region.became.items() if new is inside)
         apart = graph.epilogue(reduction)
         if apart in fusion.reasons:
             apart = reduction
@@ -72,8 +93,8 @@ class _Graph:
             for source in dict.fromkeys(node.src):
                 self.readers[source].append(node)
 
-    def stored(self, prices: Prices) -> dict[UOp, str]:
-        """Nodes that must be stored whatever their kernel looks like."""
+    def stored(self, prices: Prices, cap: int) -> dict[UOp, str]:
+        """Nodes that must be stored whatever their kernel looks like; no kernel has more than `cap` operations."""
         reasons: dict[UOp, str] = {}
         owners: dict[UOp, frozenset[UOp]] = {}
         crowd: dict[UOp, int] = {}
@@ -81,9 +102,11 @@ class _Graph:
             mine = self._owners(node, reasons, owners)
             owners[node] = mine
             reason = self._reason(node, mine, crowd, prices)
+            if not reason and node.op in ELEMENTWISE and any(crowd[o] >= cap for o in mine):
+                reason = f"its kernel has {cap} operations already"
             if reason:
                 reasons[node] = reason
-                crowd[node] = 0
+                crowd[node] = 1
             elif node.op in ELEMENTWISE:
                 for owner in mine:
                     crowd[owner] += 1
@@ -107,8 +130,6 @@ class _Graph:
             return f"a reduction that {len(owners)} kernels read"
         if node.op in ELEMENTWISE and len(owners) > 1 and prices.recompute(node) > prices.store(node, len(owners)):
             return f"{len(owners)} kernels read it, and computing it again costs more than storing it"
-        if node.op in ELEMENTWISE and any(crowd[o] >= MAX_NODES for o in owners):
-            return f"its kernel has {MAX_NODES} operations already"
         return ""
 
     def epilogue(self, node: UOp) -> UOp:
@@ -119,6 +140,28 @@ class _Graph:
                 break
             node = reader
         return node
+
+
+_drafts: dict[tuple[UOp, Prices], tuple[Draft, tuple[UOp, str] | None]] = {}
+_known: set[UOp] = set()
+KEPT_DRAFTS = 8192
+
+
+def is_known(root: UOp) -> bool:
+    """A region that was drafted before, so its kernel is compiled already."""
+    return root in _known
+
+
+def drafted(region: Region, prices: Prices) -> tuple[Draft, tuple[UOp, str] | None]:
+    """The draft of a region, and what cannot stay in it. The same region is drafted once."""
+    key = (region.root, prices)
+    if key not in _drafts:
+        if len(_drafts) >= KEPT_DRAFTS:
+            _drafts.pop(next(iter(_drafts)))
+        made = draft("kernel", (region.root,), lambda u: False)
+        _drafts[key] = made, misfit(made, prices)
+        _known.add(region.root)
+    return _drafts[key]
 
 
 def misfit(made: Draft, prices: Prices) -> tuple[UOp, str] | None:

@@ -20,6 +20,9 @@ class Prices:
     step: float = 0.02  # one simple vector operation
     dear: float = 0.35  # exp, division, ...
     multiply_add: float = 0.008
+    launch: float = 30e3  # scheduling and running one kernel more
+    compile: float = 15e6
+    compile_step: float = 0.3e6
 
     def recompute(self, node: UOp) -> float:
         """What one more evaluation costs per element: the operations down to what is in memory anyway."""
@@ -38,6 +41,10 @@ class Prices:
     def store(self, node: UOp, readers: int) -> float:
         """What storing costs per element: one write, and reads that replace those of its sources."""
         return self.byte * node.dtype.itemsize * 2
+
+    def kernels(self, count: int, new: list[int]) -> float:
+        """`count` kernels to schedule and launch, and new ones of these many operations to compile."""
+        return count * self.launch + sum(self.compile + size * self.compile_step for size in new)
 
     def streaming(self, kernel: Kernel, nest: Nest) -> bool:
         """A contraction inside a streaming softmax pays while its inner length is short."""

@@ -11,7 +11,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops, ParamArg
 from ingot.ir.polynomial import build, lower, polynomial, upper
 
-I, J, K = UOp.axis(0), UOp.axis(1), UOp.axis(2)
+U, V, W = UOp.axis(0), UOp.axis(1), UOp.axis(2)
 N = UOp.variable("n", 1, 4096)
 P = UOp(Ops.PARAM, dt.index, (), ParamArg(0))
 
@@ -21,39 +21,39 @@ def number(value: int) -> UOp:
 
 
 def test_coefficients_and_rest() -> None:
-    found = split_affine((I * 16 + J) * N + K // 4 + 3, (I, J))
+    found = split_affine((U * 16 + V) * N + W // 4 + 3, (U, V))
     assert found is not None
     coefficients, rest = found
-    assert coefficients == {I: N * 16, J: N}
-    assert rest is simplify(K // 4 + 3)
+    assert coefficients == {U: N * 16, V: N}
+    assert rest is simplify(W // 4 + 3)
 
 
 def test_axes_that_are_not_used_are_absent() -> None:
-    assert split_affine(I * 2 - J + J, (I, J, K)) == ({I: number(2)}, number(0))
-    assert split_affine(N * 3, (I,)) == ({}, N * 3)
+    assert split_affine(U * 2 - V + V, (U, V, W)) == ({U: number(2)}, number(0))
+    assert split_affine(N * 3, (U,)) == ({}, N * 3)
 
 
 def test_negative_coefficients() -> None:
-    assert split_affine(N - I, (I,)) == ({I: number(-1)}, N)
+    assert split_affine(N - U, (U,)) == ({U: number(-1)}, N)
 
 
 @pytest.mark.parametrize(
     "expr",
-    [I * J, I * I, I // 4, (I + J) % 3, I.minimum(J), UOp(Ops.LOAD, dt.index, (P, I)), (I < 3).where(I, J)],
+    [U * V, U * U, U // 4, (U + V) % 3, U.minimum(V), UOp(Ops.LOAD, dt.index, (P, U)), (U < 3).where(U, V)],
 )
 def test_not_affine(expr: UOp) -> None:
-    assert split_affine(expr, (I, J)) is None
+    assert split_affine(expr, (U, V)) is None
 
 
 def test_other_axes_may_be_anything() -> None:
-    found = split_affine(I * 4 + (J // 3) * K, (I,))
+    found = split_affine(U * 4 + (V // 3) * W, (U,))
     assert found is not None
-    assert found[0] == {I: number(4)}
+    assert found[0] == {U: number(4)}
 
 
 def test_the_parts_add_up() -> None:
-    expr = (I * 3 + J) * (N + 2) - K * 5 + 7
-    found = split_affine(expr, (I, J, K))
+    expr = (U * 3 + V) * (N + 2) - W * 5 + 7
+    found = split_affine(expr, (U, V, W))
     assert found is not None
     total = found[1]
     for axis, coefficient in found[0].items():
@@ -62,10 +62,10 @@ def test_the_parts_add_up() -> None:
 
 
 def test_polynomials_are_unique() -> None:
-    a, b = (I + J) * (I - J), I * I - J * J
+    a, b = (U + V) * (U - V), U * U - V * V
     assert polynomial(a) == polynomial(b)
     assert build(polynomial(a)) is build(polynomial(b))
-    assert polynomial(I - I) == {}
+    assert polynomial(U - U) == {}
 
 
 def test_bounds_know_loops() -> None:

@@ -16,7 +16,7 @@ from ingot.ir.text import expr_text
 
 X, Y = UOp.variable("x", 0, 1000), UOp.variable("y", 0, 1000)
 N, M = UOp.variable("n", 1, 4096), UOp.variable("m", 1, 4096)
-I, J, K = UOp.axis(0), UOp.axis(1), UOp.axis(2)
+U, V, W = UOp.axis(0), UOp.axis(1), UOp.axis(2)
 F = UOp(Ops.PARAM, dt.float32, (), ParamArg(0))
 D = UOp(Ops.PARAM, dt.int32, (), ParamArg(1))
 
@@ -66,21 +66,21 @@ def test_index_expressions(given: UOp, wanted: UOp) -> None:
 @pytest.mark.parametrize(
     ("given", "extents", "wanted"),
     [
-        ((I * 16 + J) // 16, {J: 16}, I),
-        ((I * 16 + J) % 16, {J: 16}, J),
-        ((I * M + J) // M, {J: M}, I),
-        ((I * M + J) % M, {J: M}, J),
-        ((I * 64 + J * 16 + K) % 64 // 16, {J: 4, K: 16}, J),
-        (((I * N + J) * M + K) // (N * M), {J: N, K: M}, I),
-        (((I * N + J) * M + K) // M % N, {J: N, K: M}, J),
-        (((I * N + J) * M + K) % M, {J: N, K: M}, K),
-        (I < N, {I: N}, UOp.const(dt.boolean, True)),
-        (I * 16 + J < N, {I: N // 16, J: 16}, UOp.const(dt.boolean, True)),
-        (I * 16 + J < N // 16 * 16, {I: N // 16, J: 16}, UOp.const(dt.boolean, True)),
-        (I * 16 + J < N, {J: (N - I * 16).minimum(16)}, UOp.const(dt.boolean, True)),
-        (I.minimum(N - 1), {I: N}, I),
-        (I * M + J < N * M, {I: N, J: M}, UOp.const(dt.boolean, True)),
-        ((I * M + J) < M * N + 1, {I: N}, I * M + J < M * N + 1),
+        ((U * 16 + V) // 16, {V: 16}, U),
+        ((U * 16 + V) % 16, {V: 16}, V),
+        ((U * M + V) // M, {V: M}, U),
+        ((U * M + V) % M, {V: M}, V),
+        ((U * 64 + V * 16 + W) % 64 // 16, {V: 4, W: 16}, V),
+        (((U * N + V) * M + W) // (N * M), {V: N, W: M}, U),
+        (((U * N + V) * M + W) // M % N, {V: N, W: M}, V),
+        (((U * N + V) * M + W) % M, {V: N, W: M}, W),
+        (U < N, {U: N}, UOp.const(dt.boolean, True)),
+        (U * 16 + V < N, {U: N // 16, V: 16}, UOp.const(dt.boolean, True)),
+        (U * 16 + V < N // 16 * 16, {U: N // 16, V: 16}, UOp.const(dt.boolean, True)),
+        (U * 16 + V < N, {V: (N - U * 16).minimum(16)}, UOp.const(dt.boolean, True)),
+        (U.minimum(N - 1), {U: N}, U),
+        (U * M + V < N * M, {U: N, V: M}, UOp.const(dt.boolean, True)),
+        ((U * M + V) < M * N + 1, {U: N}, U * M + V < M * N + 1),
     ],
     ids=lambda node: expr_text(node) if isinstance(node, UOp) else "",
 )
@@ -91,19 +91,19 @@ def test_what_loops_tell(given: UOp, extents: dict[UOp, UOp | int], wanted: UOp)
 
 
 def test_nothing_is_assumed_without_extents() -> None:
-    assert simplify((I * 16 + J) // 16) is not I
-    assert simplify((I * 16 + J) // 16, {J: 17}) is not I
-    assert simplify((I * M + J) // M, {J: N}) is not I
+    assert simplify((U * 16 + V) // 16) is not U
+    assert simplify((U * 16 + V) // 16, {V: 17}) is not U
+    assert simplify((U * M + V) // M, {V: N}) is not U
 
 
 def test_a_tree_supplies_its_extents() -> None:
     out = UOp(Ops.PARAM, dt.index, (), ParamArg(0, True))
-    store = UOp(Ops.STORE, dt.void, (out, (I * M + J) // M, (I * M + J) % M))
+    store = UOp(Ops.STORE, dt.void, (out, (U * M + V) // M, (U * M + V) % M))
     inner = UOp(Ops.LOOP, dt.void, (M, store), LoopArg(1, LoopKind.LOOP))
     tree = UOp(Ops.LOOP, dt.void, (N, inner), LoopArg(0, LoopKind.LOOP))
-    assert loop_extents(tree) == {I: N, J: M}
+    assert loop_extents(tree) == {U: N, V: M}
     made = simplify(tree)
-    assert made.src[1].src[1].src[1:] == (I, J)
+    assert made.src[1].src[1].src[1:] == (U, V)
     assert not any(u.src for u in made.toposort() if u.op is Ops.AXIS)
 
 
@@ -180,8 +180,8 @@ def _random_index(rng: random.Random, depth: int, leaves: list[UOp]) -> UOp:
 def test_random_expressions_keep_their_value() -> None:
     rng = random.Random(5)
     for _ in range(250):
-        extents = {I: rng.randint(1, 9), J: rng.choice([4, 16]), K: N}
-        node = _random_index(rng, rng.randint(1, 4), [X, N, I, J, K])
+        extents: dict[UOp, UOp | int] = {U: rng.randint(1, 9), V: rng.choice([4, 16]), W: N}
+        node = _random_index(rng, rng.randint(1, 4), [X, N, U, V, W])
         made = simplify(node, extents)
         for _ in range(6):
             sizes = {"x": rng.choice([0, 1000, rng.randint(0, 1000)]), "n": rng.choice([1, 2, 3, 16, 4096])}
