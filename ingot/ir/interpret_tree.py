@@ -1,8 +1,8 @@
 """What a kernel tree means, run over NumPy buffers. In: a KERNEL, its buffers and sizes. Out: the buffers, written.
 
-Slow and exact. Loops run in order; VECTOR, WARP and LANE loops become array axes, so that a statement's loads, for all
-lanes, happen before its stores. Every access is checked: outside a buffer, a read of staged memory that nothing has
-written, two lanes that store to one place, and between barriers two threads that meet in shared memory, are faults.
+Slow and exact. Loops run in order; a VECTOR loop is an array axis, so that a statement's loads, for all lanes, happen
+before its stores. Every access is checked: outside a buffer, a read of staged memory that nothing has written, and two
+lanes that store to one place, are faults. GPU trees have an interpreter of their own (`interpret_simt.py`).
 
 The tree is written out as Python (see `tree_program.py`); this file has the memory that the program works on.
 """
@@ -19,7 +19,7 @@ from ingot.ir import dtype as dt
 from ingot.ir import meaning
 from ingot.ir.dtype import DType
 from ingot.ir.node import UOp
-from ingot.ir.opcode import KernelArg, ParamArg, Scope, VarArg
+from ingot.ir.opcode import KernelArg, ParamArg, VarArg
 from ingot.ir.tree_program import TreeProgram
 
 __all__ = ["run_tree"]
@@ -85,7 +85,6 @@ class Memory:
         self.data = data
         self.size = len(data)
         self.written = np.zeros(len(data), bool) if staged else None
-        self.threads: _Threads | None = None
 
     def fault(self, what: str, offset: int, lane: tuple[int, ...] | None = None) -> KernelFault:
         error = KernelFault(f"{what} {self.name}[{offset}], which has {self.size} elements")
@@ -114,7 +113,7 @@ class Memory:
 
     # --- all lanes ------------------------------------------------------------------------------------------------
 
-    def gather(self, offset: Array, mask: Any, lanes: Array | None) -> Any:
+    def gather(self, offset: Array, mask: Any) -> Any:
         """Loads for every lane; where `mask` is off nothing is touched and the value means nothing."""
         if mask is not True:
             offset, mask = np.broadcast_arrays(offset, mask)
@@ -124,21 +123,14 @@ class Memory:
             return np.zeros(np.shape(offset), meaning.held(self.dtype))
         if self.written is not None and not self.written[offset].all():
             self._check("load of unwritten", ~self.written[offset], offset, mask)
-        if self.threads is not None and lanes is not None:
-            self.threads.read(self, offset, mask, lanes)
         return meaning.load(self.dtype, self.data[offset])
 
-    def scatter(self, offset: Any, value: Any, mask: Any, lanes: Array | None) -> None:
+    def scatter(self, offset: Any, value: Any, mask: Any) -> None:
         """Stores of every lane that is on."""
         offset, value, active = np.broadcast_arrays(offset, value, mask)
         self._check_inside("store outside", offset, active)
-        if mask is not True:
-            where, what = offset[active], meaning.store(self.dtype, value[active])
-        else:
-            where, what = offset.reshape(-1), meaning.store(self.dtype, value.reshape(-1))
+        where, what = offset[active], meaning.store(self.dtype, value[active])
         self._check_single(where, np.asarray(what))
-        if self.threads is not None and lanes is not None:
-            self.threads.write(self, offset, active, lanes)
         self.data[where] = what
         if self.written is not None:
             self.written[where] = True
@@ -166,54 +158,15 @@ class Memory:
             raise self.fault("two lanes store different values to", int(place[1:][clash][0]))
 
 
-class _Threads:
-    """Who touched each element of shared memory since the last barrier."""
-
-    SEVERAL = -2
-
-    def __init__(self, size: int) -> None:
-        self.writer = np.full(size, -1)
-        self.reader = np.full(size, -1)
-
-    def read(self, memory: Memory, offset: Any, active: Any, lanes: Array) -> None:
-        offset, active, me = np.broadcast_arrays(offset, active, lanes)
-        other = (self.writer[offset] >= 0) & (self.writer[offset] != me)
-        memory._check("race: read of what another thread wrote since the last barrier,", other, offset, active)
-        where, who = offset[active], me[active]
-        seen = self.reader[where]
-        self.reader[where] = np.where((seen == -1) | (seen == who), who, self.SEVERAL)
-
-    def write(self, memory: Memory, offset: Any, active: Any, lanes: Array) -> None:
-        offset, active, me = np.broadcast_arrays(offset, active, lanes)
-        written, seen = self.writer[offset], self.reader[offset]
-        other = ((written >= 0) & (written != me)) | ((seen != -1) & (seen != me))
-        memory._check("race: write to what another thread touched since the last barrier,", other, offset, active)
-        self.writer[offset[active]] = me[active]
-
-    def barrier(self) -> None:
-        self.writer[:] = -1
-        self.reader[:] = -1
-
-
 class _Machine:
     """The functions that a written-out tree calls."""
 
     def __init__(self, chunk_order: Sequence[int] | None, fold: str) -> None:
         self.chunk_order = chunk_order
         self.fold_order = fold
-        self.shared: list[_Threads] = []
 
     def functions(self) -> dict[str, Any]:
-        return {
-            "np": np,
-            "chunks": self.chunks,
-            "stage": self.stage,
-            "fold": self.fold,
-            "barrier": self.barrier,
-            "lanes": lanes,
-            "both": both,
-            "shape_of": np.broadcast_shapes,
-        }
+        return {"np": np, "chunks": self.chunks, "stage": stage, "fold": self.fold}
 
     def chunks(self, extent: int) -> Iterable[int]:
         if self.chunk_order is None:
@@ -221,19 +174,6 @@ class _Machine:
         if sorted(self.chunk_order) != list(range(extent)):
             raise ArgumentError("chunk_order", given=list(self.chunk_order), wanted=f"a permutation of 0..{extent - 1}")
         return self.chunk_order
-
-    def stage(self, name: str, dtype: DType, size: int, copies: int, scope: Scope) -> Memory:
-        """Fresh local memory, one copy a lane where lanes have their own."""
-        data = np.zeros(int(size) * copies, dt.to_numpy(dtype))
-        memory = Memory(name, dtype, data, staged=True)
-        if scope is Scope.SHARED:
-            memory.threads = _Threads(len(data))
-            self.shared.append(memory.threads)
-        return memory
-
-    def barrier(self) -> None:
-        for threads in self.shared:
-            threads.barrier()
 
     def fold(self, values: list[tuple[Any, ...]], combine: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
         if not values:
@@ -256,13 +196,6 @@ def fold_halves(values: list[tuple[Any, ...]], combine: Callable[..., tuple[Any,
     return values[0]
 
 
-def lanes(extent: int, inner: int) -> Array:
-    """The counter of an array axis, with room for the axes outside it."""
-    return np.arange(extent).reshape((extent,) + (1,) * inner)
-
-
-def both(a: Any, b: Any) -> Any:
-    """Two masks; True is the mask that is always on."""
-    if a is True:
-        return b
-    return a if b is True else np.logical_and(a, b)
+def stage(name: str, dtype: DType, size: int) -> Memory:
+    """Fresh local memory."""
+    return Memory(name, dtype, np.zeros(int(size), dt.to_numpy(dtype)), staged=True)

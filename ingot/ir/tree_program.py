@@ -29,7 +29,7 @@ from ingot.ir.opcode import (
     VarArg,
 )
 
-_LANES = frozenset({LoopKind.VECTOR, LoopKind.WARP, LoopKind.LANE})
+_THREADS = frozenset({LoopKind.BLOCK, LoopKind.WARP, LoopKind.LANE})
 _INFIX = {Ops.ADD: "+", Ops.SUB: "-", Ops.MUL: "*", Ops.CMPLT: "<", Ops.CMPEQ: "==", Ops.CMPNE: "!="}
 
 
@@ -63,14 +63,11 @@ class TreeProgram:
     def __init__(self, kernel: UOp) -> None:
         self.constants: dict[str, Any] = {}
         self.buffers: dict[UOp, str] = {}
-        self.copies: dict[UOp, tuple[int, ...]] = {}  # the lanes that have a staged buffer each
-        self.extents: dict[int, str] = {}
         self.count = 0
         arg = cast(KernelArg, kernel.arg)
         root = Scope(None, 1)
         for param in arg.params:
             self.buffers[param] = self.fresh("p")
-            self.copies[param] = ()
         self.statements(kernel.src, root)
         head = f"def run({', '.join(self.buffers[p] for p in arg.params)}):"
         self.lines = [Line(0, head, ()), *root.lines(), Line(1, "return None", ())]
@@ -112,27 +109,20 @@ class TreeProgram:
 
     def loop(self, node: UOp, scope: Scope) -> None:
         arg = cast(LoopArg, node.arg)
+        if arg.kind in _THREADS:
+            raise SpecError(f"a {arg.kind.value} loop belongs to a GPU: interpret_simt runs those")
         extent = self.value(node.src[0], scope, {})
-        if arg.kind in _LANES:
-            self.lane_loop(arg.axis, extent, node.src[1:], scope)
+        if arg.kind is LoopKind.VECTOR:
+            self.vector_loop(arg.axis, extent, node.src[1:], scope)
             return
-        varying = self.varies(node.src[0], scope)
         inner = Scope(scope, scope.depth + 1, (*scope.axes, arg.axis), scope.lanes, scope.mask)
-        counter = f"i{arg.axis}"
-        count = f"int(np.max({extent}, initial=0))" if varying else extent
-        steps = f"chunks({count})" if arg.kind is LoopKind.CHUNK else f"range({count})"
-        self.emit(scope, f"for {counter} in {steps}:")
-        if varying:
-            inner.mask = self.fresh("m")
-            self.emit(inner, f"{inner.mask} = both({scope.mask}, {counter} < {extent})")
+        steps = f"chunks({extent})" if arg.kind is LoopKind.CHUNK else f"range({extent})"
+        self.emit(scope, f"for i{arg.axis} in {steps}:")
         self.close(inner, scope, node.src[1:])
 
-    def lane_loop(self, axis: int, extent: str, nodes: tuple[UOp, ...], scope: Scope) -> None:
+    def vector_loop(self, axis: int, extent: str, nodes: tuple[UOp, ...], scope: Scope) -> None:
         inner = Scope(scope, scope.depth, (*scope.axes, axis), (*scope.lanes, axis), scope.mask)
-        size = self.fresh("e")
-        self.extents[axis] = size
-        self.emit(scope, f"{size} = {extent}")
-        self.emit(scope, f"i{axis} = lanes({size}, {len(scope.lanes)})")
+        self.emit(scope, f"i{axis} = np.arange({extent})")
         self.statements(nodes, inner)
         scope.body += inner.lines()
 
@@ -148,7 +138,7 @@ class TreeProgram:
         inner = Scope(scope, scope.depth + 1, scope.axes, scope.lanes, scope.mask)
         if varying:
             inner.mask = self.fresh("m")
-            self.emit(scope, f"{inner.mask} = both({scope.mask}, {condition})")
+            self.emit(scope, f"{inner.mask} = {_both(scope.mask, condition)}")
             condition = f"np.any({inner.mask})"
         self.emit(scope, f"if {condition}:")
         self.close(inner, scope, node.src[1:])
@@ -157,27 +147,20 @@ class TreeProgram:
         arg = cast(StageArg, node.arg)
         name = self.buffers.get(node) or self.fresh("s")
         self.buffers[node] = name
-        self.copies[node] = scope.lanes
-        copies = " * ".join(self.extents[a] for a in scope.lanes) or "1"
         size = self.value(node.src[0], scope, {})
         label = f"{arg.name or 's'}{arg.id}"
-        parts = f"{label!r}, {self.constant(node.dtype)}, {size}, {copies}, {self.constant(arg.scope)}"
-        self.emit(scope, f"{name} = stage({parts})")
-        self.emit(scope, f"{name}_size = {size}")
+        self.emit(scope, f"{name} = stage({label!r}, {self.constant(node.dtype)}, {size})")
 
     def store(self, node: UOp, scope: Scope) -> None:
         local: dict[UOp, str] = {}
         parts = [self.value(s, scope, local) for s in node.src[1:]]
-        self.write(
-            node.src[0], parts[0], parts[1], parts[2] if len(parts) > 2 else "True", scope, self.any_lane(node, scope)
-        )
+        mask = parts[2] if len(parts) > 2 else "True"
+        self.write(node.src[0], parts[0], parts[1], mask, scope, self.any_lane(node, scope))
 
     def write(self, buffer: UOp, offset: str, value: str, mask: str, scope: Scope, wide: bool) -> None:
         name = self.memory(buffer)
-        if wide or self.base(buffer, scope):
-            active = scope.mask if mask == "True" else mask if scope.mask == "True" else f"both({scope.mask}, {mask})"
-            place = f"{offset}{self.base(buffer, scope)}"
-            self.emit(scope, f"{name}.scatter({place}, {value}, {active}, {self.thread(scope)})")
+        if wide:
+            self.emit(scope, f"{name}.scatter({offset}, {value}, {_both(scope.mask, mask)})")
         elif mask == "True":
             self.emit(scope, f"{name}.store({offset}, {value})")
         else:
@@ -216,28 +199,10 @@ class TreeProgram:
         scope.body += inner.lines()
         return name
 
-    def barrier(self, node: UOp, scope: Scope) -> None:
-        self.emit(scope, "barrier()")
-
-    # --- memory ---------------------------------------------------------------------------------------------------
-
     def memory(self, buffer: UOp) -> str:
         if buffer not in self.buffers:
             raise SpecError(f"{buffer.op.name} is used as memory before its place in the tree, or is no argument")
         return self.buffers[buffer]
-
-    def base(self, buffer: UOp, scope: Scope) -> str:
-        """Where a lane's own copy of a staged buffer begins."""
-        total = ""
-        for axis in self.copies.get(buffer, ()):
-            total = f"({total}*{self.extents[axis]} + i{axis})" if total else f"i{axis}"
-        return f" + {total}*{self.memory(buffer)}_size" if total else ""
-
-    def thread(self, scope: Scope) -> str:
-        total = ""
-        for axis in scope.lanes:
-            total = f"({total}*{self.extents[axis]} + i{axis})" if total else f"i{axis}"
-        return total or "None"
 
     # --- expressions ----------------------------------------------------------------------------------------------
 
@@ -302,30 +267,33 @@ class TreeProgram:
     def load(self, node: UOp, scope: Scope, local: dict[UOp, str]) -> str:
         buffer, offset, *masked = node.src
         name = self.memory(buffer)
-        place = f"{local[offset]}{self.base(buffer, scope)}"
         mask, other = [local[m] for m in masked] or ["True", ""]
-        wide = self.base(buffer, scope) != "" or any(self.varies(s, scope) for s in (offset, *masked[:1]))
-        if not wide and not (scope.lanes and scope.mask != "True"):
-            plain = f"{name}.load({place})"
+        wide = any(self.varies(s, scope) for s in (offset, *masked[:1]))
+        if not wide and scope.mask == "True":
+            plain = f"{name}.load({local[offset]})"
             return plain if not masked else f"{plain} if {mask} else {other}"
-        active = scope.mask if not masked else mask if scope.mask == "True" else f"both({scope.mask}, {mask})"
-        plain = f"{name}.gather(np.asarray({place}), {active}, {self.thread(scope)})"
+        plain = f"{name}.gather(np.asarray({local[offset]}), {_both(scope.mask, mask)})"
         return plain if not masked else f"np.where({mask}, {plain}, {other})"
 
     def varies(self, node: UOp, scope: Scope) -> bool:
-        """The value differs between lanes."""
+        """The value differs between lanes, or lanes that are off have none."""
         if not scope.lanes:
             return False
-        lanes = set(scope.lanes)
-        if _axes(node) & lanes:
+        if _axes(node) & set(scope.lanes):
             return True
-        loads = [u for u in node.toposort() if u.op is Ops.LOAD]
-        return (scope.mask != "True" and bool(loads)) or any(self.copies.get(u.src[0]) for u in loads)
+        return scope.mask != "True" and _uses(node, (Ops.LOAD,))
 
     def constant(self, value: object) -> str:
         name = f"k{len(self.constants)}"
         self.constants[name] = value
         return name
+
+
+def _both(a: str, b: str) -> str:
+    """Two masks; True is always on."""
+    if a == "True" or b == "True":
+        return a if b == "True" else b
+    return f"np.logical_and({a}, {b})"
 
 
 def _at(value: Any, lane: tuple[int, ...] | None) -> Any:
@@ -357,5 +325,4 @@ _STATEMENTS: dict[Ops, Callable[[TreeProgram, UOp, Scope], None]] = {
     Ops.STAGE: TreeProgram.stage,
     Ops.STORE: TreeProgram.store,
     Ops.FOLD: TreeProgram.fold,
-    Ops.BARRIER: TreeProgram.barrier,
 }

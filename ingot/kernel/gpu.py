@@ -27,7 +27,7 @@ from ingot.kernel.specialise import predicate
 from ingot.kernel.structure import contraction, loads_of, unit_axis
 from ingot.target import SM90A, GpuTarget
 
-THREADS = 256
+THREADS = 128
 IN_FLIGHT = 4  # vectors a thread has on their way at once
 
 
@@ -64,9 +64,7 @@ def turns(kernel: Kernel, nest: Nest) -> bool:
     return unit is not None and bool(units - {None, unit})
 
 
-def elementwise(
-    kernel: Kernel, nest: str, width: int, threads: int = THREADS, in_flight: int = IN_FLIGHT
-) -> Kernel:
+def elementwise(kernel: Kernel, nest: str, width: int, threads: int = THREADS, in_flight: int = IN_FLIGHT) -> Kernel:
     """All axes as one; each thread has `in_flight` vectors, a block's width apart from each other."""
     kernel, flat = fuse_all(kernel, kernel.nest(nest).loops, f"{nest}_all")
     vectors, lane = f"{flat}_q", f"{flat}_v"

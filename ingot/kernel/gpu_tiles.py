@@ -88,14 +88,15 @@ class Tile:
         return self.rows * self.columns // (2 * self.square) ** 2
 
 
-TILE = Tile()
+SHALLOW, DEEP = Tile(depth=16), Tile(depth=32)
 
 
-def contraction_tiles(kernel: Kernel, width: int, hints: Mapping[UOp, int], tile: Tile = TILE) -> Kernel:
+def contraction_tiles(kernel: Kernel, width: int, hints: Mapping[UOp, int], tile: Tile | None = None) -> Kernel:
     """sum over k of a(i, k) * b(k, j)   ->   a and b through shared memory, the result in registers"""
     kernel = align(kernel)
     name = next(n for n in kernel.nests if contraction(kernel, n)).name
     batch, i, j, k = _roles(kernel, kernel.nest(name))
+    tile = tile or _tile(kernel, k, hints)
     kernel = _whole_depth(kernel, k, tile.depth, hints)
     kernel = predicate(split(kernel, j, width, f"{j}_q", f"{j}_v"), f"{j}_v")
     kernel = whole_tiles(kernel, f"{j}_q", tile.columns // width, f"{j}_b", f"{j}_s")
@@ -107,6 +108,11 @@ def contraction_tiles(kernel: Kernel, width: int, hints: Mapping[UOp, int], tile
     kernel = reorder(kernel, name, *blocks, f"{k}_b", f"{k}_s", f"{i}_s", f"{j}_s", f"{j}_v")
     kernel = _shared_operands(kernel, name, f"{k}_b", width, tile.threads)
     return _register_tiles(kernel, name, blocks, (i, j, k), tile)
+
+
+def _tile(kernel: Kernel, summed: str, hints: Mapping[UOp, int]) -> Tile:
+    sizes = kernel.loop(summed).extent.variables()
+    return DEEP if all(hints.get(size, 1) % DEEP.depth == 0 for size in sizes) else SHALLOW
 
 
 def _whole_depth(kernel: Kernel, loop: str, depth: int, hints: Mapping[UOp, int]) -> Kernel:

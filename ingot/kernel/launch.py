@@ -22,7 +22,9 @@ def onto_threads(kernel: Kernel, loop: str, threads: int) -> Kernel:
     """for t in 0..threads: s   ->   s on `threads` threads: t = warp * 32 + lane"""
     extent = kernel.loop(loop).extent
     if extent.op is not Ops.CONST or int(extent.value) != threads:
-        raise MoveError(f"onto_threads: loop {loop} must run exactly {threads} times; split it by that and predicate it")
+        raise MoveError(
+            f"onto_threads: loop {loop} must run exactly {threads} times; split it by that and predicate it"
+        )
     kernel = split(kernel, loop, WARP, f"{loop}_w", f"{loop}_l")
     return bind(bind(kernel, f"{loop}_w", LoopKind.WARP), f"{loop}_l", LoopKind.LANE)
 

@@ -14,7 +14,7 @@ from ingot.ir.opcode import LoopKind, Scope
 from ingot.kernel.align import align, common_loops, fuse_all
 from ingot.kernel.maps import CHUNK_ELEMENTS, lanes, widest
 from ingot.kernel.moves import bind, detach, edge, reorder, share, split, stage, unroll, vector
-from ingot.kernel.nest import Edge, Kernel, Nest, Reduce, Store
+from ingot.kernel.nest import Edge, Kernel, Map, Nest, Reduce, Store
 from ingot.kernel.plan import Plan, grain
 from ingot.kernel.reduction import rfactor
 from ingot.kernel.structure import DEAR, unit_axes
@@ -48,7 +48,7 @@ def _vectors(kernel: Kernel, common: set[int], target: Target) -> Kernel:
     """Each nest in vectors along its unit axis inside the row, if that loop is its own."""
     for name in [n.name for n in kernel.nests]:
         nest = kernel.nest(name)
-        own = [a for a in nest.loops if a not in common and _alone(kernel, a)]
+        own = [a for a in nest.loops if a not in common and _alone(kernel, nest, a)]
         units = [a for a in unit_axes(kernel, nest) if a in own]
         if not own or nest.loops[-1] not in own:
             continue
@@ -62,8 +62,10 @@ def _vectors(kernel: Kernel, common: set[int], target: Target) -> Kernel:
     return kernel
 
 
-def _alone(kernel: Kernel, axis: int) -> bool:
-    return sum(axis in n.loops for n in kernel.nests) == 1
+def _alone(kernel: Kernel, nest: Nest, axis: int) -> bool:
+    """Nobody else runs in this loop, but for rows that are kept as the nest goes along."""
+    others = [n for n in kernel.nests if axis in n.loops and n.id != nest.id]
+    return not isinstance(nest.body, Map) and all(isinstance(n.body, Map) and n.loops == nest.loops for n in others)
 
 
 def _across(kernel: Kernel, name: str, loop: str, wide: int) -> Kernel:
@@ -94,7 +96,6 @@ def _last(kernel: Kernel, name: str, *inner: str) -> Kernel:
 
 def _stage_dear(kernel: Kernel, common: tuple[int, ...]) -> Kernel:
     """A value with exp or a division in it that a reduction and the output both need is computed once per row."""
-    at = kernel.loops[common[-1]].name
     output = kernel.nests[-1]
     for nest in kernel.nests[:-1]:
         body = nest.body
@@ -104,16 +105,17 @@ def _stage_dear(kernel: Kernel, common: tuple[int, ...]) -> Kernel:
             continue
         own = [a for a in output.loops if a not in common]
         if len(own) == 1:
-            kernel = _try_share(kernel, nest, output.name, at, own[0])
+            kernel = _try_share(kernel, nest, output.name, own[0])
     return kernel
 
 
-def _try_share(kernel: Kernel, nest: Nest, output: str, at: str, axis: int) -> Kernel:
+def _try_share(kernel: Kernel, nest: Nest, output: str, axis: int) -> Kernel:
+    """Keep the row as the reduction runs along it, and let the output read it."""
     name = f"{nest.name}_row"
     body = nest.body
     assert isinstance(body, Reduce)
-    staged = stage(kernel, nest.name, body.values[0], at, name, Scope.PACKED)
-    along = f"{name}.{kernel.loops[body.axes[0]].name}"
+    along = kernel.loops[body.axes[0]].name
+    staged = stage(kernel, nest.name, body.values[0], along, name, Scope.PACKED)
     try:
         return share(staged, name, output, kernel.loops[axis].name, along)
     except MoveError:

@@ -1,8 +1,8 @@
 """Moves that know more about sizes: each adds a guard to the kernel, or turns a loop's extent into a condition.
 
-    multiple_of(k, "n", 4)      n is (n // 4) * 4        guard: n % 4 == 0
-    at_most(k, "j", 8)          j has room for 8         guard: extent <= 8
-    predicate(k, "j")           for j in 0..min(8, n - 8*i): s   ->   for j in 0..8: if 8*i + j < n: s
+multiple_of(k, "n", 4)      n is (n // 4) * 4        guard: n % 4 == 0
+at_most(k, "j", 8)          j has room for 8         guard: extent <= 8
+predicate(k, "j")           for j in 0..min(8, n - 8*i): s   ->   for j in 0..8: if 8*i + j < n: s
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def at_most(kernel: Kernel, loop: str, count: int) -> Kernel:
     """
     old = kernel.loop(loop)
     if old.capacity is not old.extent:
-        raise MoveError(f"at_most: the extent of {loop} changes while the kernel runs; limit the loop it was split from")
+        raise MoveError(
+            f"at_most: the extent of {loop} changes while the kernel runs; limit the loop it was split from"
+        )
     guard = old.extent < count + 1
     changed = kernel.with_loops(replace(old, capacity=UOp.const(dt.index, count)))
     return replace(changed, guards=tuple(dict.fromkeys((*kernel.guards, guard)))).noted(f"at_most({loop!r}, {count})")

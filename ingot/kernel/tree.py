@@ -127,7 +127,16 @@ class _Writer:
         return self._nodes(root)
 
     def _branch(self, root: Branch, path: tuple[int, ...]) -> Branch:
-        return root.at([self.kernel.loops[a] for a in path])
+        loops = self._inside(path)
+        for position, loop in enumerate(loops):
+            outside = axes_in(loop.extent) - set(path[:position])
+            if loop.kind in _EXACT and outside:
+                names = ", ".join(self.kernel.loops[a].name for a in outside)
+                raise MoveError(f"{loop.name} ends where {names} says, but is not inside it; unroll it or make it a vector")
+        return root.at(loops)
+
+    def _inside(self, path: tuple[int, ...]) -> list[Loop]:
+        return [self.kernel.loops[a] for a in path]
 
     def _depth(self, nest: Nest) -> int:
         """In how many loops its state begins anew."""
@@ -240,7 +249,8 @@ class _Writer:
         """The fill of one iteration, if there is such an iteration."""
         path, loop = self.route[nest.id], self.kernel.loops[ahead.axis]
         inner = Branch(None)
-        self._branch(inner, path[path.index(ahead.axis) + 1 :]).children.append(self._filled(nest, cast(Map, nest.body)))
+        inside = inner.at(self._inside(path[path.index(ahead.axis) + 1 :]))
+        inside.children.append(self._filled(nest, cast(Map, nest.body)))
         step = step.simplify()
         statements = (substitute(s, {loop.counter: step}).simplify() for s in self._nodes(inner))
         return UOp(Ops.WHEN, dt.void, (step < loop.extent, *statements))

@@ -27,7 +27,6 @@ _INFIX = {
     Ops.OR: "|",
 }
 _CALLS = {Ops.MAX: "max", Ops.MIN: "min"}
-_KNOWN = {"__builtins__": {}, "min": min, "max": max}
 
 
 def source(expression: UOp) -> str:
@@ -53,9 +52,9 @@ def source(expression: UOp) -> str:
 @lru_cache(maxsize=4096)
 def _compiled(text: str) -> Callable[[Mapping[str, Number]], Number]:
     code = compile(text, "<size>", "eval")
-    return lambda names: cast(Number, eval(code, _KNOWN, names))
+    return lambda names: cast(Number, eval(code, {"__builtins__": {}, "min": min, "max": max}, dict(names)))
 
 
 def evaluate(text: str, names: Mapping[str, Number]) -> int:
     """The value of an expression's source."""
-    return int(text) if text.isdecimal() else int(_compiled(text)(names))
+    return int(_compiled(text)(names))

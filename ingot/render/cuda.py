@@ -21,7 +21,19 @@ from typing import cast
 from ingot.errors import CompileError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import AxisArg, FoldArg, KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg, StateArg, VarArg
+from ingot.ir.opcode import (
+    AxisArg,
+    FoldArg,
+    KernelArg,
+    LoopArg,
+    LoopKind,
+    Ops,
+    ParamArg,
+    Scope,
+    StageArg,
+    StateArg,
+    VarArg,
+)
 from ingot.ir.polynomial import Monomial, Polynomial, build, polynomial
 from ingot.render.cuda_facts import Facts, Geometry, ranged
 from ingot.render.cuda_text import PRELUDE, TYPES, constant, operation
@@ -29,6 +41,9 @@ from ingot.render.cuda_text import PRELUDE, TYPES, constant, operation
 INT = range(-(1 << 31), 1 << 31)
 LINE = "    "
 INLINE = 60  # longer expressions get a name
+HALF_FULL = (
+    512  # up to so many threads, two blocks share a multiprocessor: one computes while the other waits for memory
+)
 
 
 Names = dict[tuple[UOp, int | None], str]  # a value, and which element of a vector it is
@@ -75,7 +90,8 @@ class _Writer:
         parameters = [self._parameter(p) for p in arg.params] + [self._size(s) for s in arg.sizes]
         self._statements(self.kernel.src)
         threads = self.facts.geometry.threads
-        head = f'extern "C" __global__ void __launch_bounds__({threads}) {identifier(arg.name)}('
+        resident = 2 if threads <= HALF_FULL else 1
+        head = f'extern "C" __global__ void __launch_bounds__({threads}, {resident}) {identifier(arg.name)}('
         return [head + ", ".join(parameters) + ") {", *(LINE + line for line in self.frames[0].lines), "}"]
 
     def _parameter(self, param: UOp) -> str:
@@ -499,7 +515,7 @@ class _Writer:
             return f"{self._load_pack(node)}.v[{self.lane}]"
         plain = f"{self._buffer(buffer)}[{_bare(self.value(offset))}]"
         if masked:
-            plain = f"{self.value(masked[0])} ? {plain} : {self.value(masked[1])}"
+            plain = f"({self.value(masked[0])} ? {plain} : {self.value(masked[1])})"
         return self._keep(node, plain)
 
     def _load_pack(self, node: UOp) -> str:

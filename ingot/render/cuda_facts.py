@@ -109,7 +109,9 @@ class Facts:
         for extent in warps.values():
             total *= int(extent.value) if extent.op is Ops.CONST and lanes else MOST_THREADS + 1
         if total > MOST_THREADS:
-            raise CompileError(f"a block has at most {MOST_THREADS} threads: a constant number of warps, of {WARP} lanes each")
+            raise CompileError(
+                f"a block has at most {MOST_THREADS} threads: a constant number of warps, of {WARP} lanes each"
+            )
         return total
 
     def _check_shared(self) -> None:

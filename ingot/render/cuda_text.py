@@ -144,7 +144,9 @@ def operation(node: UOp, args: list[str]) -> str:
     table = _FLOAT if node.src[-1].dtype.is_float else _INT
     write = table.get(node.op) or _ANY.get(node.op)
     if write is None:
-        raise CompileError(f"CUDA has no spelling for {node.op.name} of {node.src[-1].dtype}: decompose the kernel first")
+        raise CompileError(
+            f"CUDA has no spelling for {node.op.name} of {node.src[-1].dtype}: decompose the kernel first"
+        )
     return _wrapped(node, write(node, *args)) if node.op in _WRAPS else write(node, *args)
 
 

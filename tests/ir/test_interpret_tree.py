@@ -129,33 +129,6 @@ def test_a_packed_stage_has_a_run_time_size() -> None:
     np.testing.assert_array_equal(out, [6, 5, 4, 3, 2, 1])
 
 
-def test_lanes_have_their_own_registers() -> None:
-    """A block of 2 warps of 4 lanes: each lane adds up its own column."""
-    x, out = param(0), param(1, writable=True)
-    block, warp, lane, k = (UOp.axis(axis) for axis in range(4))
-    total = stage(0, 1)
-    thread = warp * 4 + lane
-    zero = number(0)
-    body = (
-        total,
-        store(total, zero, ONE * 0.0),
-        loop(3, 5, store(total, zero, load(total, zero) + load(x, (block * 5 + k) * 8 + thread))),
-        store(out, block * 8 + thread, load(total, zero)),
-    )
-    tree = loop(0, 3, loop(1, 2, loop(2, 4, *body, kind=LoopKind.LANE), kind=LoopKind.WARP), kind=LoopKind.BLOCK)
-    given = RNG.integers(-9, 9, (3, 5, 8)).astype(np.float32)
-    made = np.zeros((3, 8), np.float32)
-    run_tree(kernel("columns", (x, out), (), tree), [given, made])
-    np.testing.assert_array_equal(made, given.sum(1))
-
-
-def test_loops_of_different_length_by_lane() -> None:
-    body = loop(1, U, store(OUT, U, load(OUT, U) + 1.0))
-    out = np.zeros(5, np.float32)
-    run_tree(kernel("triangle", (OUT,), (), loop(0, 5, body, kind=LoopKind.LANE)), [out])
-    np.testing.assert_array_equal(out, np.arange(5))
-
-
 def test_nan_constants_keep_their_bits() -> None:
     bits = UOp(Ops.CONST, dt.float32, (), UOp.const(dt.uint32, 0x7FC12345).arg)
     out = np.zeros(1, np.float32)
@@ -200,20 +173,11 @@ def test_two_lanes_in_one_place() -> None:
     run_tree(kernel("agree", (OUT,), (), body), [np.zeros(4, np.float32)])
 
 
-def _shared(*between: UOp) -> UOp:
-    shared = stage(0, 8, Scope.SHARED)
-    lane = UOp.axis(1)
-    fill = store(shared, lane, lane.cast(dt.float32))
-    read = store(OUT, lane, load(shared, number(7) - lane))
-    return kernel("shared", (OUT,), (), loop(0, 1, shared, loop(1, 8, fill, *between, read, kind=LoopKind.LANE)))
-
-
-def test_races_in_shared_memory() -> None:
-    with pytest.raises(KernelFault, match="race: read"):
-        run_tree(_shared(), [np.zeros(8, np.float32)])
-    out = np.zeros(8, np.float32)
-    run_tree(_shared(UOp(Ops.BARRIER, dt.void)), [out])
-    np.testing.assert_array_equal(out, np.arange(8)[::-1])
+def test_gpu_trees_have_their_own_interpreter() -> None:
+    with pytest.raises(SpecError, match="interpret_simt"):
+        run_tree(kernel("gpu", (OUT,), (), loop(0, 4, store(OUT, U, ONE), kind=LoopKind.LANE)), [np.zeros(4)])
+    with pytest.raises(SpecError, match="not a statement"):
+        run_tree(kernel("gpu", (OUT,), (), UOp(Ops.BARRIER, dt.void)), [np.zeros(4)])
 
 
 def test_wrong_trees_and_arguments() -> None:
