@@ -21,6 +21,7 @@ from ingot.ir.dtype import (
     uint64,
 )
 from ingot.ir.dtype import boolean as bool
+from ingot.jit import jit
 from ingot.tensor.creation import (
     arange,
     eye,
@@ -224,6 +225,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "jit",
     "layer_norm",
     "le",
     "leaky_relu",

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ingot.errors import ArgumentError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import BufferArg, Ops
@@ -40,6 +41,18 @@ def _from_array(array: NDArray[Any], borrow: bool) -> Buffer:
     return made
 
 
+def placeholder(dtype: dt.DType, shape: Sequence[int | UOp]) -> UOp:
+    """A BUFFER node without memory: stands for an argument while a function is captured."""
+    dims = tuple(n if isinstance(n, UOp) else UOp.const(dt.index, n) for n in shape)
+    return UOp(Ops.BUFFER, dtype, dims, BufferArg(next(_numbers)))
+
+
 def memory(node: UOp) -> Buffer:
     """The memory of a BUFFER node."""
-    return _memory[node]
+    found = _memory.get(node)
+    if found is None:
+        raise ArgumentError(
+            "the value of a captured argument was asked for",
+            fix="inside a jit function, do not call .numpy(), .item(), print or if on what depends on its arguments",
+        )
+    return found

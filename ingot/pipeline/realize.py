@@ -127,6 +127,34 @@ def _run(
     return {root: by_node[lowered] for root, lowered in zip(roots, plan.roots, strict=True)}
 
 
+class Runner:
+    """A prepared program: give it the memory of its leaves, get the memory of its roots."""
+
+    def __init__(self, roots: Sequence[UOp]) -> None:
+        report = Report(settings.runtime.debug)
+        sink, leaves, variables = normalise(roots)
+        self.bound = session.bound(session.schedule(sink, report), variables, report)
+        self.leaves = [leaves[slot] for slot in self.bound.slots]
+        self.arena = self.bound.arena
+        self.sizes = self.bound.outputs
+        self.execute = self.bound.program.run
+
+    def run(self, inputs: Sequence[Buffer]) -> list[Buffer]:
+        """Run once with these inputs."""
+        made = [Buffer.allocate(size) for size in self.sizes]
+        if self.arena:
+            arena = Buffer.allocate(self.arena)
+            self.execute(*[b.address for b in inputs], *[b.address for b in made], arena.address)
+        else:
+            self.execute(*[b.address for b in inputs], *[b.address for b in made], 0)
+        return made
+
+
+def prepare(roots: Sequence[UOp]) -> Runner:
+    """Compile these nodes without running them."""
+    return Runner(roots)
+
+
 def _profiled(bound: Bound, words: tuple[int, ...], report: Report) -> None:
     times = bound.program.profile(*words)
     for label, ns in zip(bound.program.labels, times, strict=True):

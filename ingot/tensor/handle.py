@@ -7,7 +7,7 @@ another node.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,28 +15,69 @@ from numpy.typing import NDArray
 import ingot.ops  # noqa: F401  # fills the registry
 from ingot import pipeline
 from ingot.ir import dtype as dt
-from ingot.ir.dtype import Scalar
+from ingot.ir.dtype import DType, Scalar
 from ingot.ir.node import UOp
+from ingot.ir.shape import Shape
 from ingot.ops.elementwise import node_of
 from ingot.ops.movement import Dim, permute
 from ingot.ops.op import REGISTRY, Op
 from ingot.ops.promotion import Operand
+from ingot.runtime.buffer import Buffer
 
 Array = NDArray[Any]
 
 
-class Handle:
-    """One program node, by reference."""
+Kind = tuple[DType, Shape]
+_kinds: dict[Kind, Kind] = {}
 
-    __slots__ = ("__weakref__", "uop")
-    uop: UOp
+
+def kind_of(dtype: DType, shape: Shape) -> Kind:
+    """The one object for this type and shape, so that `is` compares them."""
+    return _kinds.setdefault((dtype, shape), (dtype, shape))
+
+
+class Handle:
+    """One program node, by reference; or memory, whose node is made when somebody builds on it."""
+
+    __slots__ = ("__weakref__", "_uop", "buffer", "kind")
+    _uop: UOp | None
+    buffer: Buffer | None
+    kind: Kind | None
 
     @classmethod
     def of(cls, uop: UOp) -> Self:
         """The tensor of a node."""
         made = object.__new__(cls)
-        made.uop = uop
+        made._uop = uop
+        made.buffer = made.kind = None
         return made
+
+    @classmethod
+    def holding(cls, buffer: Buffer, kind: Kind) -> Self:
+        """The tensor of a value in memory."""
+        made = object.__new__(cls)
+        made._uop = None
+        made.buffer = buffer
+        made.kind = kind
+        return made
+
+    @property
+    def uop(self) -> UOp:
+        """The program node."""
+        if self._uop is None and self.buffer is not None and self.kind is not None:
+            self._uop = pipeline.buffer_node(self.buffer, *self.kind, borrow=True)
+        return cast(UOp, self._uop)
+
+    @uop.setter
+    def uop(self, node: UOp) -> None:
+        self._uop = node
+        self.buffer = self.kind = None
+
+    def hold(self) -> None:
+        """Note where an evaluated value lies, so that replaying a program need not look it up."""
+        if self.buffer is None:
+            self.kind = kind_of(self.uop.dtype, self.uop.shape)
+            self.buffer = pipeline.memory(self.uop)
 
 
 Value = Handle | Array | Scalar | np.generic  # what stands for a tensor: itself, an array, a number
