@@ -45,8 +45,8 @@ class Jit(Generic[P, R]):
 
     def _memory(self, args: tuple[Any, ...]) -> list[Buffer] | None:
         """The arguments' memory, if they are of the kinds that came last."""
-        found = []
-        for value, kind in zip(args, self.kinds):
+        found: list[Buffer] = []
+        for value, kind in zip(args, self.kinds, strict=True):
             if value.__class__ is not Tensor or value.kind is not kind:
                 return None
             found.append(value.buffer)
@@ -72,7 +72,7 @@ class Jit(Generic[P, R]):
     ) -> Capture:
         if len(self.captures) >= MOST_CAPTURES:
             raise ArgumentError(
-                f"jit: {self.__name__} was captured for {MOST_CAPTURES} kinds of arguments already",
+                f"jit: {self.function} was captured for {MOST_CAPTURES} kinds of arguments already",
                 fix="pass numbers that change as tensors, or call the function without jit",
             )
         places = {id(t): Tensor.of(pipeline.placeholder(t.dtype, t.shape)) for t in tensors}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from ingot.ir import dtype as dt
-from ingot.ir.opcode import Ops, VarArg
+from ingot.ir.opcode import Ops, SizeArg, VarArg
 
 if TYPE_CHECKING:
     from ingot.ir.node import UOp
@@ -90,6 +90,18 @@ def _choice(node: UOp, cond: Interval, a: Interval, b: Interval) -> Interval:
     return min(a[0], b[0]), max(a[1], b[1])
 
 
+def _cast(node: UOp, a: Interval) -> Interval:
+    """Integers that fit keep their value; a float can be anything."""
+    source = node.src[0].dtype
+    return _whole(node.dtype) if source.is_float or node.dtype is dt.boolean else a
+
+
+def _size(node: UOp, a: Interval) -> Interval:
+    """A size known at run time is at most the one that memory is planned for."""
+    most = node.src[0].shape[cast(SizeArg, node.arg).axis]
+    return 0, most if isinstance(most, int) else most.vmax
+
+
 def _variable(node: UOp) -> Interval:
     arg = cast(VarArg, node.arg)
     return arg.lo, arg.hi
@@ -109,4 +121,6 @@ _RULES: dict[Ops, Callable[..., Interval]] = {
     Ops.MOD: _remainder,
     Ops.CMPLT: _less,
     Ops.WHERE: _choice,
+    Ops.CAST: _cast,
+    Ops.SIZE_OF: _size,
 }

@@ -1,9 +1,9 @@
-"""What a GPU kernel means: all threads of a block as one NumPy axis, step by step. In: a KERNEL, buffers, sizes. Out: buffers.
+"""What a GPU kernel means: the threads of a block as one NumPy axis. In: a KERNEL, buffers, sizes. Out: the buffers.
 
-Blocks run one after the other, statements in order, each for all threads at once; barriers count the steps. What a real
-GPU would leave to chance is a fault that names the buffer, the cell, the threads and the loop counters: two threads that
-meet in a cell without a barrier, an access outside a buffer, a read of memory that nothing wrote, a barrier or a fold that
-not all threads reach.
+Blocks run one after the other, statements in order, each for all threads at once; barriers count the steps. What a GPU
+would leave to chance is a fault that names the buffer, the cell, the threads and the loop counters: two threads that
+meet in a cell without a barrier, an access outside a buffer, a read of memory that nothing wrote, a barrier or a fold
+that not all threads reach.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Machine:
     def _paired(self, buffers: Sequence[Array]) -> list[tuple[UOp, Array]]:
         if len(buffers) != len(self.arg.params):
             raise ArgumentError(f"{self.arg.name}: buffers", given=len(buffers), wanted=len(self.arg.params))
-        return list(zip(self.arg.params, buffers))
+        return list(zip(self.arg.params, buffers, strict=True))
 
     def _argument(self, param: UOp, buffer: Array) -> Memory:
         name = f"p{cast(ParamArg, param.arg).slot}"
@@ -166,10 +166,9 @@ class _Machine:
             self._together("fold", active)
             known: dict[UOp, Any] = {}
             states = tuple(np.broadcast_to(self.value(v, active, known), self.threads) for v in values)
-            states = (
-                self._fold_lanes(states, combines) if arg.kind is LoopKind.LANE else self._fold_warps(states, combines)
-            )
-        for target, state in zip(targets, states):
+            combined = self._fold_lanes if arg.kind is LoopKind.LANE else self._fold_warps
+            states = combined(states, combines)
+        for target, state in zip(targets, states, strict=True):
             self._write_folded(target, state, active)
 
     def _combine(self, combines: tuple[UOp, ...], left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -185,8 +184,8 @@ class _Machine:
         for step in (1, 2, 4, 8, 16):
             others = tuple(s[self.every ^ step] for s in states)
             upper = (self.every & step) != 0
-            left = tuple(np.where(upper, o, s) for s, o in zip(states, others))
-            right = tuple(np.where(upper, s, o) for s, o in zip(states, others))
+            left = tuple(np.where(upper, o, s) for s, o in zip(states, others, strict=True))
+            right = tuple(np.where(upper, s, o) for s, o in zip(states, others, strict=True))
             states = self._combine(combines, left, right)
         return states
 
@@ -211,7 +210,7 @@ class _Machine:
         self.axes.pop(axis, None)
         while len(rows) > 1:
             half = (len(rows) + 1) // 2
-            made = [self._combine(combines, low, high) for low, high in zip(rows[:half], rows[half:])]
+            made = [self._combine(combines, low, high) for low, high in zip(rows, rows[half:], strict=False)]
             rows = made + rows[len(made) : half]
         return rows[0]
 

@@ -1,4 +1,4 @@
-"""Memory that watches its users, for the SIMT interpreter. In: accesses of many threads at once. Out: values, or a fault.
+"""Memory that watches its users, for the SIMT interpreter. In: accesses of many threads. Out: values, or a fault.
 
 Between two barriers no thread may touch what another one writes, in shared or in global memory; blocks have no barrier
 between them, so that they must never meet where one writes.
@@ -65,7 +65,10 @@ class Watch:
         return None
 
     def _elsewhere(self, blocks: Array) -> Array:
-        return (blocks != NOBODY) & (blocks != self.clock.block) & (not self.local)
+        if self.local:
+            return np.zeros(len(blocks), bool)
+        elsewhere: Array = (blocks != NOBODY) & (blocks != self.clock.block)
+        return elsewhere
 
     def write(self, cells: Array, threads: Array) -> tuple[Array, str, Array] | None:
         clock = self.clock

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -40,6 +40,13 @@ class Line:
     axes: tuple[int, ...]
 
 
+class Facts(NamedTuple):
+    """The loop counters that a value depends on, and whether memory or a fold's state has a say."""
+
+    axes: frozenset[int]
+    impure: bool
+
+
 @dataclass(slots=True)
 class Scope:
     """The body of a loop, a condition or the whole kernel."""
@@ -63,6 +70,7 @@ class TreeProgram:
     def __init__(self, kernel: UOp) -> None:
         self.constants: dict[str, Any] = {}
         self.buffers: dict[UOp, str] = {}
+        self.known_facts: dict[UOp, Facts] = {}
         self.count = 0
         arg = cast(KernelArg, kernel.arg)
         root = Scope(None, 1)
@@ -225,7 +233,7 @@ class TreeProgram:
             return f"st{cast(StateArg, node.arg).slot}"
         if node.op is Ops.LOAD:
             return self.bind(scope.body, scope, self.load(node, scope, local))
-        if _uses(node, (Ops.LOAD, Ops.STATE)):
+        if self.facts(node).impure:
             return self.bind(scope.body, scope, self.formula(node, local))
         return self.hoisted(node, scope, local)
 
@@ -243,7 +251,7 @@ class TreeProgram:
 
     def hoisted(self, node: UOp, scope: Scope, local: dict[UOp, str]) -> str:
         """Computed at the head of the outermost loop that knows all its counters."""
-        axes = _axes(node)
+        axes = self.facts(node).axes
         place = scope
         while place.outer is not None and axes <= set(place.outer.axes):
             place = place.outer
@@ -279,9 +287,16 @@ class TreeProgram:
         """The value differs between lanes, or lanes that are off have none."""
         if not scope.lanes:
             return False
-        if _axes(node) & set(scope.lanes):
-            return True
-        return scope.mask != "True" and _uses(node, (Ops.LOAD,))
+        facts = self.facts(node)
+        return bool(facts.axes & set(scope.lanes)) or (scope.mask != "True" and facts.impure)
+
+    def facts(self, root: UOp) -> Facts:
+        """What a node depends on, remembered: expressions share most of their nodes."""
+        if root not in self.known_facts:
+            for node in root.toposort(lambda u: u not in self.known_facts):
+                if node not in self.known_facts:
+                    self.known_facts[node] = _facts(node, [self.known_facts[s] for s in node.src])
+        return self.known_facts[root]
 
     def constant(self, value: object) -> str:
         name = f"k{len(self.constants)}"
@@ -305,18 +320,16 @@ def _at(value: Any, lane: tuple[int, ...] | None) -> Any:
     return int(value[own])
 
 
+def _facts(node: UOp, parts: list[Facts]) -> Facts:
+    own = {cast(AxisArg, node.arg).id} if node.op is Ops.AXIS else set()
+    axes = frozenset(own.union(*(p.axes for p in parts)))
+    return Facts(axes, node.op in (Ops.LOAD, Ops.STATE) or any(p.impure for p in parts))
+
+
 def _exact_constant(node: UOp) -> Any:
     """A constant with all its bits, those of a nan too."""
     stored = np.array(cast(ConstArg, node.arg).bits, f"u{node.dtype.itemsize}").view(dt.to_numpy(node.dtype))[()]
     return meaning.load(node.dtype, stored)
-
-
-def _axes(node: UOp) -> set[int]:
-    return {cast(AxisArg, u.arg).id for u in node.toposort() if u.op is Ops.AXIS}
-
-
-def _uses(node: UOp, ops: tuple[Ops, ...]) -> bool:
-    return any(u.op in ops for u in node.toposort())
 
 
 _STATEMENTS: dict[Ops, Callable[[TreeProgram, UOp, Scope], None]] = {

@@ -37,7 +37,7 @@ def align(kernel: Kernel) -> Kernel:
 def _outermost(kernel: Kernel, name: str) -> Kernel:
     """The loops that index other nests come first, those that index most of them outermost."""
     reader = kernel.nest(name)
-    uses = {a: 0 for a in reader.loops}
+    uses = dict.fromkeys(reader.loops, 0)
     for nest in kernel.nests:
         if not isinstance(nest.body, Store):
             for axis in shared_axes(kernel, nest, reader):

@@ -119,9 +119,9 @@ def _tiled(kernel: Kernel, name: str, roles: Roles, tile: Tile, wide: int, shall
     kernel = split(kernel, roles.column, tile.vectors * wide, "jo", "jn")
     kernel = split(kernel, "jn", wide, "ju", "jv")
     batch = roles.batch
-    if shallow:
-        summed, blocks, k = name, (), roles.inner
-    else:
+    blocks: tuple[str, ...] = ()
+    summed, k = name, roles.inner
+    if not shallow:
         kernel = split(kernel, roles.inner, DEPTH, "kb", "kd")
         kernel = rfactor(kernel, name, "kb", name=f"{name}_block")
         kernel = reorder(kernel, name, *batch, "ic", "kb", "jo", "ir", "ii", "ju", "jv")

@@ -74,7 +74,7 @@ def _rolled(statement: UOp, loops: list[Loop]) -> UOp:
 
 def settled(statement: UOp, questions: list[UOp]) -> UOp:
     """The statement with these conditions known to be true."""
-    changed: dict[UOp, UOp] = {q: TRUE for q in questions}
+    changed: dict[UOp, UOp] = dict.fromkeys(questions, TRUE)
     for node in statement.toposort():
         if node not in changed:
             changed[node] = _without_true(node, tuple(changed[s] for s in node.src))

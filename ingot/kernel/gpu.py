@@ -1,12 +1,12 @@
-"""GPU schedules: which moves a kernel gets on a GPU. In: a kernel of nests, and hints of its sizes. Out: the moved kernel.
+"""GPU schedules: which moves a kernel gets on a GPU. In: nests, and hints of their sizes. Out: the moved kernel.
 
 Each schedule looks at structure, never at the name of an operation:
 
-    contraction            tiles in shared memory, tiles of tiles in registers          gpu_tiles.contraction_tiles
-    reductions in rows     a block a row; the row stays in registers if it fits there   gpu_rows.resident, gpu_rows.looped
-    one reduction of all   partial results by blocks, then one block                    gpu_rows.whole
-    a transposed copy      square tiles in shared memory                                gpu_tiles.turned
-    anything elementwise   128-bit accesses, several in flight                          elementwise
+    contraction            tiles in shared memory, tiles of tiles in registers      gpu_tiles.contraction_tiles
+    reductions in rows     a block a row, kept in registers if it fits there        gpu_rows.resident, gpu_rows.looped
+    one reduction of all   partial results by blocks, then one block                gpu_rows.whole
+    a transposed copy      square tiles in shared memory                            gpu_tiles.turned
+    anything elementwise   128-bit accesses, several in flight                      elementwise
 
 Hints decide which member of the family is made; what it relies on is in `kernel.guards`.
 """

@@ -1,8 +1,8 @@
 """Rows on a GPU: reductions inside common loops. In: nests that share their rows. Out: a block for each row.
 
-A row that fits stays in registers: it is read once, whatever the number of passes over it (softmax two, layer_norm three).
-A longer row is read anew by each pass, in a loop. Each thread reduces its own elements, the lanes of a warp combine theirs
-by shuffles, the warps through shared memory: two `rfactor`s.
+A row that fits stays in registers: it is read once, however many passes go over it (softmax two, layer_norm three).
+A longer row is read anew by each pass, in a loop. Each thread reduces its own elements, the lanes of a warp combine
+theirs by shuffles, the warps through shared memory: two `rfactor`s.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tiles in shared memory: transposed copies and contractions on a GPU. In: nests. Out: tiles that a block fills together.
+"""Tiles in shared memory: transposed copies and contractions on a GPU. In: nests. Out: tiles that a block fills.
 
-A tile is staged by its own loops, so it is filled along the source and read along the result: both sides touch memory in
-128-bit pieces, and rows in shared memory are padded so that neighbouring threads meet in different banks.
+A tile is staged with loops of its own, so it is filled along the source and read along the result: both sides touch
+memory in 128-bit pieces, and rows in shared memory are padded so that neighbouring threads meet in different banks.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _along(kernel: Kernel, nest: Nest, loop: str) -> list[UOp]:
 
 
 def _square(kernel: Kernel, name: str, blocks: list[str], rows: str, row: str, columns: str, column: str) -> Kernel:
-    """A thread for each (rows, columns): it takes neighbouring rows one by one, and neighbouring columns as a vector."""
+    """A thread for each (rows, columns): it takes its rows one by one, and neighbouring columns as a vector."""
     kernel = reorder(kernel, name, *blocks, row, rows, columns, column)
     if kernel.nest(name).dims:
         kernel = layout(kernel, name, *_beside(kernel, name, rows, columns))
@@ -76,7 +76,7 @@ def _beside(kernel: Kernel, name: str, first: str, second: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A block's share of the result, the depth of a shared tile, and the square that each thread holds twice each way."""
+    """A block's share of the result, the depth of a shared tile, the square that each thread holds twice each way."""
 
     rows: int = 128
     columns: int = 128
@@ -160,7 +160,7 @@ def _inside(kernel: Kernel, name: str, at: str) -> list[str]:
 
 
 def _fill(kernel: Kernel, part: str, loops: list[str], width: int, threads: int) -> Kernel:
-    """All threads fill a tile: vectors along the axis that runs through memory, neighbouring ones on neighbouring threads."""
+    """All threads fill a tile: vectors along the axis that runs through memory, neighbours on neighbouring threads."""
     outer = [kernel.loops[a].name for a in kernel.nest(part).loops if kernel.loops[a].name not in loops]
     for loop in loops:
         kernel = predicate(kernel, loop)

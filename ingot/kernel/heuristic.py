@@ -6,13 +6,10 @@ It looks at structure. Where a size decides, the decision is a guard of the kern
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ingot.ir.node import UOp
-from ingot.ir.opcode import LoopKind
 from ingot.kernel import contract, maps, rows, stream
 from ingot.kernel.align import align
-from ingot.kernel.moves import bind
 from ingot.kernel.nest import Kernel
 from ingot.kernel.plan import Plan
 from ingot.kernel.structure import contraction, streams

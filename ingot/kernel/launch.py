@@ -1,6 +1,6 @@
-"""Loops onto the threads of a GPU. In: a kernel and the names of loops. Out: the loops bound, vectors aligned where they can be.
+"""Loops onto the threads of a GPU. In: a kernel and the names of loops. Out: the loops bound, vectors aligned.
 
-A block has `threads` threads: warps of 32 lanes. Whatever runs on the threads is one loop of just that extent, split by 32.
+A block has `threads` threads: warps of 32 lanes. What runs on the threads is one loop of just that extent, split by 32.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def whole_tiles(kernel: Kernel, loop: str, by: int, outer: str, inner: str) -> K
 
 
 def rounds(kernel: Kernel, loop: str, threads: int, count: int) -> Kernel:
-    """for j in 0..n, n <= threads * count   ->   for k in 0..count, unrolled: one j a thread, neighbours on neighbours"""
+    """for j in 0..n, n <= threads * count   ->   for k in 0..count, unrolled: a j a thread, neighbours beside it"""
     kernel = predicate(at_most(kernel, loop, threads * count), loop)
     kernel = unroll(split(kernel, loop, threads, f"{loop}_k", f"{loop}_t"), f"{loop}_k")
     return onto_threads(kernel, f"{loop}_t", threads)
@@ -49,7 +49,7 @@ def tiles(kernel: Kernel, loop: str, threads: int, count: int) -> Kernel:
 
 
 def aligned(kernel: Kernel, width: int, hints: Mapping[UOp, int]) -> Kernel:
-    """Sizes that are strides or row lengths and, by their hints, multiples of the vector width become such by a guard."""
+    """Strides and row lengths that are multiples of the vector width, by their hints, become such by a guard."""
     for size in _row_lengths(kernel):
         if hints.get(size, 1) % width == 0:
             kernel = multiple_of(kernel, size, width)

@@ -99,7 +99,7 @@ def _split_reads(
         if owner not in split_dims:
             continue
         indices: list[UOp] = []
-        for is_split, at in zip(split_dims[owner], node.src):
+        for is_split, at in zip(split_dims[owner], node.src, strict=True):
             indices.extend(_two_indices(kernel, at, counter, new, factor) if is_split else (at,))
         changes[node] = node.replace(src=tuple(indices))
     return substitute(expression, changes) if changes else expression
@@ -229,7 +229,7 @@ def stage(
 
 def _inherited(user: Nest, name: str, loops: set[int], mapping: dict[UOp, UOp]) -> tuple[UOp, ...]:
     """The conditions of the user that speak of the tile's loops."""
-    own = {counter for counter in mapping}
+    own = set(mapping)
     kept: list[UOp] = []
     for condition in user.conditions:
         if axes_in(condition) <= loops:
@@ -282,11 +282,15 @@ def compute_at(kernel: Kernel, nest: str, user: str, at: str) -> Kernel:
     """for i: p[i] = ...;  for j: s(p[j])   ->   for j: p = ...; s(p)
 
     The producer's axes that the user reads exactly at its own loop counters become those loops, down to `at`; a loop of the
-    user that the producer does not have makes it run again in each iteration.
+    user that the producer does not have makes it run again in each iteration. Needs: no other nest is inside the loops that
+    go away.
     """
     old, reader = kernel.nest(nest), kernel.nest(user)
     prefix = _prefix(kernel, reader, at)
     mapping = _same_axes(kernel, old, reader, prefix)
+    inside = [n.name for n in kernel.nests if n.id != old.id and set(mapping) & set(n.loops)]
+    if inside:
+        raise MoveError(f"compute_at {nest}: {inside[0]} is inside its loops; compute it at {user} before that")
     renamed = {kernel.loops[mine].counter: kernel.loops[theirs].counter for mine, theirs in mapping.items()}
     loops = (*prefix, *(a for a in old.loops if a not in mapping and a not in prefix))
     dims = tuple(mapping.get(a, a) for a in old.dims)
@@ -411,11 +415,13 @@ def share(kernel: Kernel, staged: str, nest: str, loop: str | tuple[str, ...], a
     """t[k] = v(k) ...; s(v(j))   ->   t[k] = v(k) ...; s(t[j])
 
     `loop` is the nest's counter that stands where the staged nest has `along`; there may be several of each. Needs: the
-    value occurs in the nest.
+    value occurs in the nest, which runs after the staged one.
     """
     tile, user = kernel.nest(staged), kernel.nest(nest)
     if not isinstance(tile.body, Map):
         raise MoveError(f"share: {staged} is not a staged value")
+    if kernel.nests.index(user) <= kernel.nests.index(tile):
+        raise MoveError(f"share: {nest} does not run after {staged}")
     here, there = ((names,) if isinstance(names, str) else names for names in (loop, along))
     mapping = {kernel.loop(b).counter: kernel.loop(a).counter for a, b in zip(here, there, strict=True)}
     value = substitute(tile.body.value, mapping).simplify()

@@ -191,7 +191,7 @@ def _shifted(kernel: Kernel, part: Nest, top: Nest, grown: Nest, group: set[int]
     divisors = [u for u in parts.under if u.op is Ops.VALUE and cast(ValueArg, u.arg).nest in group]
     kept = [u for u in parts.under if u not in divisors]
     over = [_follow(u, top, grown) for u in parts.over]
-    if sum(u is not v for u, v in zip(over, parts.over)) > 1 or any(_reads(u, top) for u in kept):
+    if sum(u is not v for u, v in zip(over, parts.over, strict=True)) > 1 or any(_reads(u, top) for u in kept):
         raise MoveError(f"online: {part.name} depends on {top.name} in a way the rescaling table does not know")
     new = over[0]
     for factor in over[1:]:
@@ -251,7 +251,7 @@ def _finished(kernel: Kernel, finish: dict[int, list[UOp]]) -> Kernel:
 
 def _divided(kernel: Kernel, read: UOp, divisors: list[UOp]) -> UOp:
     owner = kernel.by_id(cast(ValueArg, read.arg).nest)
-    place = {kernel.loops[a].counter: at for a, at in zip(owner.dims, read.src)}
+    place = {kernel.loops[a].counter: at for a, at in zip(owner.dims, read.src, strict=True)}
     result = read
     for divisor in divisors:
         result = result / substitute(divisor, place)

@@ -6,7 +6,6 @@ An axis needs no storage if the nest and all its readers run inside the same loo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from ingot.errors import MoveError
 from ingot.ir import dtype as dt
@@ -37,11 +36,11 @@ class Place:
 
     def offset(self, dims: tuple[int, ...], indices: tuple[UOp, ...]) -> UOp:
         """The element that holds the value at `indices`, one per dim."""
-        at = dict(zip(dims, indices))
+        at = dict(zip(dims, indices, strict=True))
         total = UOp.const(dt.index, 0)
         if self.layout is not None:
-            total = substitute(self.layout, dict(zip(self.counters, indices)))
-        for axis, stride in zip(self.axes, self.strides):
+            total = substitute(self.layout, dict(zip(self.counters, indices, strict=True)))
+        for axis, stride in zip(self.axes, self.strides, strict=True):
             total = total + at[axis] * stride
         if self.ahead is not None:
             total = total + at[self.ahead.axis] % self.ahead.depth * (self.size // self.ahead.depth)
@@ -88,20 +87,35 @@ def _home(threads: Threaded, nest: Nest, route: dict[int, tuple[int, ...]]) -> t
     kernel = threads.kernel
     home = defined_in(kernel, nest, route[nest.id])
     for reader, read in kernel.readers(nest):
-        common = _common(home, route[reader.id])
+        common = _still_open(kernel, nest, reader, home, route)
         home = _while_same(kernel, nest, read, common)
     if nest.ahead is not None:
         home = home[: _place_of(nest, nest.ahead.axis, home)]
-    for position, axis in enumerate(home):
+    return before_fixed(kernel, home)
+
+
+def before_fixed(kernel: Kernel, path: tuple[int, ...]) -> tuple[int, ...]:
+    """The loops outside the first that is unrolled or a vector."""
+    for position, axis in enumerate(path):
         if kernel.loops[axis].kind in FIXED:
-            return home[:position]
-    return home
+            return path[:position]
+    return path
 
 
 def _place_of(nest: Nest, axis: int, home: tuple[int, ...]) -> int:
     if axis not in home:
         raise MoveError(f"{nest.name} runs ahead in a loop that it shares no more; change that loop before pipeline")
     return home.index(axis)
+
+
+def _still_open(
+    kernel: Kernel, nest: Nest, reader: Nest, home: tuple[int, ...], route: dict[int, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """The loops that stay open from one nest to the other: all nests between them are inside too."""
+    places = sorted(n for n, other in enumerate(kernel.nests) if other.id in (nest.id, reader.id))
+    for between in kernel.nests[places[0] : places[-1] + 1]:
+        home = _common(home, route[between.id])
+    return home
 
 
 def _common(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -115,7 +129,7 @@ def _while_same(kernel: Kernel, nest: Nest, read: UOp, common: tuple[int, ...]) 
     """Cut before the first loop over an axis of the nest that is read at another place than its counter."""
     if nest.scope is Scope.SHARED:
         return common
-    at = dict(zip(nest.dims, read.src))
+    at = dict(zip(nest.dims, read.src, strict=True))
     for position, axis in enumerate(common):
         if axis in at and at[axis] is not kernel.loops[axis].counter:
             return common[:position]

@@ -47,7 +47,7 @@ class _Streaming:
     def _depth(self) -> int:
         """How many loops the output shares with the mix: batch and query."""
         mine, theirs = self._nest(self.out).loops, self._nest(self.mixed).loops
-        return sum(1 for a, b in zip(mine, theirs) if a == b)
+        return sum(1 for a, b in zip(mine, theirs, strict=False) if a == b)
 
     def _nest(self, name: str) -> Nest:
         return self.kernel.nest(name)
@@ -62,7 +62,8 @@ class _Streaming:
         query = kernel.loops[kernel.nest(self.out).loops[at]].name
         kernel = compute_at(kernel, self.mixed, self.out, query)
         inner = kernel.loops[kernel.nest(self.mixed).loops[at]].name
-        assert inner == query and len(mixed.dims) == len(top.dims) + 1
+        assert inner == query
+        assert len(mixed.dims) == len(top.dims) + 1
         for name in (self.total, self.top, self.scores):
             kernel = compute_at(kernel, name, self.mixed, query)
         return kernel

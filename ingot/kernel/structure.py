@@ -12,7 +12,6 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
 from ingot.kernel.nest import Kernel, Nest, Reduce, Store, axes_in
 
-
 DEAR = frozenset({Ops.EXP, Ops.EXP2, Ops.LOG, Ops.LOG2, Ops.SIN, Ops.TANH, Ops.ERF, Ops.POW, Ops.FDIV, Ops.SQRT})
 
 

@@ -13,11 +13,11 @@ from ingot.errors import MoveError
 from ingot.ir import dtype as dt
 from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
-from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg, ValueArg, VarArg
+from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, Scope, StageArg, ValueArg, VarArg
 from ingot.ir.rewrite import substitute
 from ingot.kernel.edges import all_of, loop_node, peeled
 from ingot.kernel.nest import GRID, Ahead, Edge, Kernel, Loop, Map, Nest, Reduce, Store, axes_in, fill_states, steps_of
-from ingot.kernel.storage import Place, defined_in, folds, paths, place_all
+from ingot.kernel.storage import Place, before_fixed, defined_in, folds, paths, place_all
 from ingot.kernel.threads import Threaded, threaded
 
 ZERO = UOp.const(dt.index, 0)
@@ -158,13 +158,22 @@ class _Writer:
 
     def _declare(self, root: Branch, nest: Nest) -> None:
         place = self.places.get(nest.id)
-        if place is None or place.is_temporary or nest.id in self.declared:
+        if place is None or nest.id in self.declared:
             return
         self.declared.add(nest.id)
-        branch = self._branch(root, place.home)
-        several = isinstance(nest.body, Reduce) and nest.body.n > 1 and not folds(self.kernel, nest)
-        copies = [_next_state(b) for b in place.buffers] if several else []
-        branch.children[:0] = (*place.buffers, *copies)
+        if isinstance(nest.body, Reduce) and nest.body.n > 1 and not folds(self.kernel, nest):
+            outer = before_fixed(self.kernel, defined_in(self.kernel, nest, self.route[nest.id]))
+            self._branch(root, outer).children[:0] = self._next_states(nest)[0]
+        if not place.is_temporary:
+            self._branch(root, place.home).children[:0] = place.buffers
+
+    def _next_states(self, nest: Nest) -> tuple[list[UOp], UOp]:
+        """Registers for the new states of one step, and the one of them that this lane has."""
+        loops = [self.kernel.loops[a] for a in self.places[nest.id].axes]
+        lane = next((lp for lp in loops if lp.kind is LoopKind.VECTOR), None)
+        size, offset = (ONE, ZERO) if lane is None else (lane.capacity, lane.counter)
+        args = [StageArg(nest.id * 16 + 8 + j, Scope.REGISTER, f"{nest.name}{j}_next") for j in range(len(nest.types))]
+        return [UOp(Ops.STAGE, t, (size,), arg) for t, arg in zip(nest.types, args)], offset
 
     def _start(self, root: Branch, nest: Nest) -> None:
         if nest.ahead is not None:
@@ -175,7 +184,7 @@ class _Writer:
         outer = defined_in(self.kernel, nest, path)
         inner = tuple(a for a in path[len(outer) :] if a not in nest.reduced)
         branch = self._branch(root, (*outer, *inner))
-        for buffer, init in zip(place.buffers, body.inits):
+        for buffer, init in zip(place.buffers, body.inits, strict=True):
             branch.children.append(self._store(buffer, self._own(nest), init))
 
     def _own(self, nest: Nest) -> UOp:
@@ -274,7 +283,7 @@ class _Writer:
         values = [self._lower(v, nest) for v in body.values]
         inside = all_of(self._summed_guards(nest))
         if inside is not None:
-            values = [inside.where(value, init) for value, init in zip(values, body.inits)]
+            values = [inside.where(value, init) for value, init in zip(values, body.inits, strict=True)]
         node = UOp(
             Ops.FOLD, dt.void, (loop.capacity, *targets, *values, *body.combines), FoldArg(loop.axis, loop.kind, body.n)
         )
@@ -290,12 +299,12 @@ class _Writer:
         news = [_fused(fill_states(s, dict(enumerate(olds)))) for s in steps]
         inside = all_of(self._summed_guards(nest))
         if inside is not None:
-            news = [inside.where(new, old) for new, old in zip(news, olds)]
+            news = [inside.where(new, old) for new, old in zip(news, olds, strict=True)]
         branch = self._branch(root, self.route[nest.id])
         if body.n == 1:
             branch.children.append(self._store(place.buffers[0], offset, news[0]))
         else:
-            self._simultaneous(branch, place, offset, news)
+            self._simultaneous(branch, nest, offset, news)
 
     def _summed_guards(self, nest: Nest) -> list[UOp]:
         """Questions that a step must ask: what is past the end adds nothing to this reduction, or to one it is part of."""
@@ -303,13 +312,13 @@ class _Writer:
         guards = [c for a, c in self.threads.guards[nest.id].items() if a in summed or axes_in(c) & summed]
         return guards + [c for c in self.threads.conditions(nest) if axes_in(c) & summed]
 
-    def _simultaneous(self, branch: Branch, place: Place, offset: UOp, news: list[UOp]) -> None:
+    def _simultaneous(self, branch: Branch, nest: Nest, offset: UOp, news: list[UOp]) -> None:
         """All new states are known before any old one is overwritten."""
-        for buffer, new in zip(place.buffers, news):
-            branch.children.append(self._store(_next_state(buffer), offset, new))
-        for buffer in place.buffers:
-            copy = _next_state(buffer)
-            branch.children.append(self._store(buffer, offset, UOp(Ops.LOAD, copy.dtype, (copy, offset))))
+        copies, own = self._next_states(nest)
+        for copy, new in zip(copies, news):
+            branch.children.append(self._store(copy, own, new))
+        for buffer, copy in zip(self.places[nest.id].buffers, copies):
+            branch.children.append(self._store(buffer, offset, UOp(Ops.LOAD, copy.dtype, (copy, own))))
 
     def _lower(self, expression: UOp, nest: Nest) -> UOp:
         """Reads of nests become loads; loads of buffers are masked where the nest runs past an extent."""
@@ -338,7 +347,7 @@ class _Writer:
         if read.src[0].op is Ops.STAGE and cast(StageArg, read.src[0].arg).scope is Scope.REGISTER:
             return set()
         dims = self.kernel.by_id(cast(ValueArg, node.arg).nest).dims
-        apart = [at for d, at in zip(dims, node.src) if not self._holds(self.kernel.loops[d], at)]
+        apart = [at for d, at in zip(dims, node.src, strict=True) if not self._holds(self.kernel.loops[d], at)]
         return {axis for at in apart for axis in axes_in(at)}
 
     def _holds(self, loop: Loop, at: UOp) -> bool:
@@ -381,11 +390,6 @@ def _loops_inside(branch: Branch) -> list[Loop]:
             found[child.loop.axis] = child.loop
             found.update((lp.axis, lp) for lp in _loops_inside(child))
     return list(found.values())
-
-
-def _next_state(buffer: UOp) -> UOp:
-    arg = cast(StageArg, buffer.arg)
-    return buffer.replace(arg=StageArg(arg.id + 8, arg.scope, f"{arg.name}_next"))
 
 
 _EXACT = frozenset({LoopKind.LOOP, LoopKind.CHUNK, LoopKind.BLOCK})

@@ -1,4 +1,4 @@
-"""What must be known of a GPU kernel before it is written. In: a KERNEL. Out: its grid, and facts about its expressions."""
+"""What must be known of a GPU kernel before it is written. In: a KERNEL. Out: its grid, facts about its expressions."""
 
 from __future__ import annotations
 
@@ -48,6 +48,13 @@ def statements(root: UOp) -> Iterator[UOp]:
             stack.extend(reversed(inside))
 
 
+def whole(extent: UOp) -> int:
+    """A constant extent or size."""
+    if extent.op is not Ops.CONST:
+        raise CompileError(f"wanted a constant here, not {extent!r}")
+    return int(extent.value)
+
+
 def ranged(kernel: UOp) -> UOp:
     """The kernel with every counter knowing how far it goes: bounds of index expressions follow."""
     tops: dict[int, UOp] = {}
@@ -76,7 +83,8 @@ class Facts:
         self.sources: dict[int, str] = {}  # what the hardware calls a loop that it runs
         self.threads: tuple[int, ...] = ()  # the axes of warps and lanes
         self.geometry = self._find_geometry()
-        self._varying = self._find_varying()
+        self._varying: set[UOp] = set()  # private buffers whose contents may differ between the lanes of a warp
+        self._find_varying()
         self._check_shared()
 
     # --- launch ---
@@ -93,7 +101,7 @@ class Facts:
             raise CompileError(f"{len(blocks)} block loops: a grid has 3 axes; fuse some of them")
         one = UOp.const(dt.index, 1)
         extents = [extent for _, extent in reversed(blocks)] + [one] * (3 - len(blocks))
-        for (axis, _), letter in zip(reversed(blocks), "xyz"):
+        for (axis, _), letter in zip(reversed(blocks), "xyz", strict=False):
             self.sources[axis] = f"(int)blockIdx.{letter}"
         return Geometry((extents[0], extents[1], extents[2]), threads)
 
@@ -102,8 +110,8 @@ class Facts:
             raise CompileError("a kernel has one loop over its warps and one over its lanes")
         if any(extent.op is not Ops.CONST or int(extent.value) != WARP for extent in lanes.values()):
             raise CompileError(f"a lane loop has an extent of {WARP}, the lanes of a warp")
-        self.sources |= {axis: "(int)threadIdx.x % 32" for axis in lanes}
-        self.sources |= {axis: "(int)threadIdx.x / 32" for axis in warps}
+        self.sources |= dict.fromkeys(lanes, f"(int)threadIdx.x % {WARP}")
+        self.sources |= dict.fromkeys(warps, f"(int)threadIdx.x / {WARP}")
         self.threads = (*warps, *lanes)
         total = WARP if lanes else 1
         for extent in warps.values():
@@ -119,9 +127,6 @@ class Facts:
         size = sum(int(u.src[0].vmax) * u.dtype.itemsize for u in stages)
         if size > SHARED_BYTES:
             raise CompileError(f"{size} bytes of shared memory: a block has {SHARED_BYTES}; take smaller tiles")
-
-    def lane_counter(self, names: Mapping[int, str]) -> str:
-        return names[self.threads[-1]]
 
     # --- expressions ---
 
@@ -173,14 +178,12 @@ class Facts:
             return False
         return not any(u.op is Ops.LOAD and u.src[0] in self._varying for u in root.toposort())
 
-    def _find_varying(self) -> set[UOp]:
-        """The private buffers that may hold different values in the lanes of a warp."""
-        self._varying: set[UOp] = set()
-        while True:
+    def _find_varying(self) -> None:
+        """What is written from something that varies varies too: look until nothing new is found."""
+        found = {b for b in self._written_apart(self.kernel.src, False) if not self.is_common(b)}
+        while not found <= self._varying:
+            self._varying |= found
             found = {b for b in self._written_apart(self.kernel.src, False) if not self.is_common(b)}
-            if found <= self._varying:
-                return self._varying
-            self._varying = self._varying | found
 
     def _written_apart(self, nodes: tuple[UOp, ...], apart: bool) -> Iterator[UOp]:
         for node in nodes:

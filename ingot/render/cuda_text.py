@@ -1,7 +1,7 @@
 """How CUDA C spells types, constants and operations. In: opcodes, types and operand texts. Out: one expression's text.
 
-Arithmetic is compiled with contraction off, so `a * b + c` is two roundings and MULACC is the only fused one. float16 and
-bfloat16 are 16 bits of storage here: arithmetic on them was decomposed into float32 before.
+Arithmetic is compiled with contraction off: `a * b + c` is two roundings, and MULACC is the only fused one. float16 and
+bfloat16 are 16 bits of storage: arithmetic on them was decomposed into float32 before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CUDA, thinly: compile source, load it, launch it, move arrays. In: CUDA C from render/. Out: results in device memory.
+"""CUDA, thinly: compile source, load it, launch it, move arrays. In: CUDA C. Out: results in device memory.
 
 The packages cuda-bindings and nvidia-cuda-nvrtc (the `cuda` extra) are imported on first use; compiling needs no GPU.
 """
@@ -40,14 +40,14 @@ def compile_cubin(source: str, arch: str = "sm_90a") -> bytes:
     if int(status) != 0:
         raise CompileError(f"NVRTC refused the source:\n{_log(nvrtc, program)}")
     size = _nvrtc(nvrtc, nvrtc.nvrtcGetCUBINSize(program))
-    code = b" " * size
+    code = bytes(size)
     _nvrtc(nvrtc, nvrtc.nvrtcGetCUBIN(program, code))
     nvrtc.nvrtcDestroyProgram(program)
     return code
 
 
 def _log(nvrtc: ModuleType, program: Any) -> str:
-    text = b" " * _nvrtc(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
+    text = bytes(_nvrtc(nvrtc, nvrtc.nvrtcGetProgramLogSize(program)))
     _nvrtc(nvrtc, nvrtc.nvrtcGetProgramLog(program, text))
     return text.decode(errors="replace").rstrip("\0 \n")
 

@@ -7,6 +7,7 @@ kernel is structure: a stride of one, an axis of one element (it has no loop), 0
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -52,7 +53,7 @@ def merged(kernel: Kernel) -> Kernel:
     while changed:
         changed = False
         for nest in kernel.nests:
-            for outer, inner in zip(nest.loops, nest.loops[1:]):
+            for outer, inner in pairwise(nest.loops):
                 joined = _joined(kernel, kernel.loops[outer], kernel.loops[inner])
                 if joined is not None:
                     kernel, changed = joined, True
@@ -105,7 +106,7 @@ def _places(kernel: Kernel, node: UOp, counters: dict[UOp, int]) -> list[tuple[t
     if node.op is Ops.VALUE:
         dims = kernel.by_id(cast(ValueArg, node.arg).nest).dims
         own = [((kernel.loops[d].counter, kernel.loops[d].counter), d) for d in dims]
-        return own + [((kernel.loops[d].counter,) * 2, counters[at]) for d, at in zip(dims, node.src) if at in counters]
+        return own + [((kernel.loops[d].counter,) * 2, counters[at]) for d, at in zip(dims, node.src, strict=True) if at in counters]
     if node.op is not Ops.LOAD:
         return []
     found = split_affine(node.src[1], list(counters))

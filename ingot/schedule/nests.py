@@ -14,7 +14,7 @@ from typing import cast
 from ingot.ir import dtype as dt
 from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
-from ingot.ir.opcode import ELEMENTWISE, AxesArg, OpArg, Ops, ParamArg, ReduceArg, ResultArg, WindowArg
+from ingot.ir.opcode import ELEMENTWISE, AxesArg, AxisArg, OpArg, Ops, ParamArg, ReduceArg, ResultArg, WindowArg
 from ingot.ir.shape import Shape
 from ingot.kernel.nest import Kernel, Loop, Nest, Reduce, Store
 from ingot.schedule.views import reshaped
@@ -78,7 +78,7 @@ class _Drafting:
 
     @staticmethod
     def _axis_of(counter: UOp) -> int:
-        return counter.arg.id  # type: ignore[union-attr, return-value]
+        return cast(AxisArg, counter.arg).id
 
     def _nest(self, name: str, loops: tuple[int, ...], body: Store | Reduce, dims: tuple[int, ...] = ()) -> Nest:
         nest = Nest(len(self.nests), f"{name}{len(self.nests)}", loops, dims, body)
@@ -93,7 +93,7 @@ class _Drafting:
     def _flat(self, shape: Shape, indices: Indices) -> UOp:
         """The row-major offset of `indices`."""
         offset, stride = ZERO, as_index(1)
-        for size, at in zip(reversed(shape), reversed(indices)):
+        for size, at in zip(reversed(shape), reversed(indices), strict=True):
             offset = at * stride + offset
             stride = stride * size if isinstance(size, UOp) or size != 1 else stride
         return self.simple(offset)
@@ -114,7 +114,7 @@ class _Drafting:
         return node.op in (Ops.BUFFER, Ops.PARAM) or (self.stored(node) and node not in self.outputs)
 
     def _load(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        src = (self._slot(node, False), self._flat(node.shape, indices))
+        src: tuple[UOp, ...] = (self._slot(node, False), self._flat(node.shape, indices))
         if valid is not None:
             src = (*src, valid, UOp.const(node.dtype, 0))
         return UOp(Ops.LOAD, node.dtype, src)
@@ -135,23 +135,23 @@ class _Drafting:
 
     def expand(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         source = node.src[0]
-        return self.at(source, tuple(ZERO if n == 1 else at for n, at in zip(source.shape, indices)), valid)
+        return self.at(source, tuple(ZERO if n == 1 else at for n, at in zip(source.shape, indices, strict=True)), valid)
 
     def permute(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        below = dict(zip(cast(AxesArg, node.arg).axes, indices))
+        below = dict(zip(cast(AxesArg, node.arg).axes, indices, strict=True))
         return self.at(node.src[0], tuple(below[n] for n in range(len(indices))), valid)
 
     def flip(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         flipped = cast(AxesArg, node.arg).axes
-        below = [as_index(n - 1) - at if axis in flipped else at for axis, (n, at) in enumerate(zip(node.shape, indices))]
+        below = [as_index(n - 1) - at if axis in flipped else at for axis, (n, at) in enumerate(zip(node.shape, indices, strict=True))]
         return self.at(node.src[0], tuple(map(self.simple, below)), valid)
 
     def shrink(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        below = tuple(self.simple(at + start) for at, start in zip(indices, node.src[1::2]))
+        below = tuple(self.simple(at + start) for at, start in zip(indices, node.src[1::2], strict=True))
         return self.at(node.src[0], below, valid)
 
     def stride(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        below = tuple(self.simple(at * step) for at, step in zip(indices, node.src[1:]))
+        below = tuple(self.simple(at * step) for at, step in zip(indices, node.src[1:], strict=True))
         return self.at(node.src[0], below, valid)
 
     def window(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
@@ -163,7 +163,7 @@ class _Drafting:
     def pad(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         source = node.src[0]
         below, inside = [], valid
-        for at, low, high, size in zip(indices, node.src[1::2], node.src[2::2], source.shape):
+        for at, low, high, size in zip(indices, node.src[1::2], node.src[2::2], source.shape, strict=True):
             below.append(self.simple(at - low))
             for needed, condition in ((low, low - 1 < at), (high, at < low + size)):
                 if needed is not ZERO:
@@ -196,7 +196,7 @@ class _Drafting:
         nest = self.reduced.get(node)
         if nest is None:
             nest = self.reduced[node] = self._reduction(node)
-        kept = (at for at, size in zip(indices, node.results[slot][1]) if size != 1)
+        kept = (at for at, size in zip(indices, node.results[slot][1], strict=True) if size != 1)
         return nest.value(*kept, slot=slot)
 
     def _only_element(self, source: UOp, gone: tuple[int, ...], indices: Indices, valid: UOp | None) -> UOp:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 
+from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import ELEMENTWISE, Ops, ParamArg
 from ingot.ir.shape import Shape
-from ingot.ir import dtype as dt
 
 
 @dataclass(frozen=True, slots=True)

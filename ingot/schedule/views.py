@@ -60,7 +60,7 @@ def _group(
     if all(size == 1 for size in sizes):
         return [ZERO] * len(sizes)
     flat = ZERO
-    for size, at in zip(around, indices):
+    for size, at in zip(around, indices, strict=True):
         flat = flat * size + at
     flat = simple(flat)
     result: list[UOp] = []

@@ -38,6 +38,7 @@ class Mover:
         self.kernel = kernel
         self.built = built(kernel)
         self.count = 0
+        self.trying: tuple[str, ...] = ()
         self.refused: list[str] = []
 
     def run(self, steps: int) -> Built:
@@ -51,6 +52,7 @@ class Mover:
             moved = attempt(self)
             if moved is None:
                 return
+            self.trying = moved.moves
             made = built(moved)
         except MoveError as error:
             self.refused.append(f"{attempt.__name__}: {error}")
@@ -66,6 +68,11 @@ class Mover:
     def loop(self) -> str:
         return self.random.choice([lp.name for lp in self.kernel.loops.values()])
 
+    def short_loop(self) -> str:
+        """One that a split has given a constant capacity, if there is one."""
+        short = [lp.name for lp in self.kernel.loops.values() if lp.capacity.op is Ops.CONST]
+        return self.random.choice(short) if short else self.loop()
+
     def nest(self) -> Nest:
         return self.random.choice(self.kernel.nests)
 
@@ -75,11 +82,11 @@ class Mover:
     def shuffled(self, names: list[str]) -> list[str]:
         return self.random.sample(names, len(names))
 
-    def value(self, nest: Nest) -> UOp:
+    def value(self, nest: Nest) -> UOp | None:
         """A part of what a nest computes: a load or an operation on one."""
         nodes = {u: None for e in nest.expressions() for u in e.toposort()}
         fitting = [u for u in nodes if u.dtype.is_float and (u.op is Ops.LOAD or (u.src and u.op in (Ops.MUL, Ops.EXP)))]
-        return self.random.choice(fitting)
+        return self.random.choice(fitting) if fitting else None
 
 
 # --- one attempt a move -----------------------------------------------------------------------------------------------
@@ -95,11 +102,11 @@ def try_reorder(m: Mover) -> Kernel:
 
 
 def try_vector(m: Mover) -> Kernel:
-    return vector(m.kernel, m.loop())
+    return vector(m.kernel, m.short_loop())
 
 
 def try_unroll(m: Mover) -> Kernel:
-    return unroll(m.kernel, m.loop())
+    return unroll(m.kernel, m.short_loop())
 
 
 def try_bind(m: Mover) -> Kernel:
@@ -111,7 +118,7 @@ def try_edge(m: Mover) -> Kernel:
 
 
 def try_predicate(m: Mover) -> Kernel:
-    return predicate(m.kernel, m.loop())
+    return predicate(m.kernel, m.short_loop())
 
 
 def try_stage(m: Mover) -> Kernel | None:
@@ -119,7 +126,8 @@ def try_stage(m: Mover) -> Kernel | None:
     names = m.loops_of(nest.loops)
     at = m.random.choice([None, *names])
     scope = m.random.choice((Scope.REGISTER, Scope.STACK, Scope.PACKED))
-    return stage(m.kernel, nest.name, m.value(nest), at, m.fresh("t"), scope) if names else None
+    value = m.value(nest)
+    return stage(m.kernel, nest.name, value, at, m.fresh("t"), scope) if value is not None else None
 
 
 def try_share(m: Mover) -> Kernel | None:
