@@ -23,6 +23,7 @@ from ingot.ir.dtype import (
 from ingot.ir.dtype import boolean as bool
 from ingot.jit import jit
 from ingot.tensor.creation import (
+    Variable,
     arange,
     eye,
     from_numpy,
@@ -160,6 +161,7 @@ from ingot.tensor.tensor import Tensor
 
 __all__ = [
     "Tensor",
+    "Variable",
     "__version__",
     "abs",
     "add",

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ from ingot.settings import usable_cpus
 if TYPE_CHECKING:
     from rich.console import Console
 
+WIDE = 160  # columns when nobody's terminal says how many there are
+
 
 def run(words: list[str]) -> int:
     """Exit status 1 where a row is wrong, failed or late."""
@@ -26,7 +29,7 @@ def run(words: list[str]) -> int:
     if options.list:
         print(*PROGRAMS, sep="\n")
         return 0
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDE)
     rows: list[Row] = []
     for plan in plans(options):
         found = measure(plan, console)

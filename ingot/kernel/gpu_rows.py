@@ -14,6 +14,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope
 from ingot.ir.rewrite import substitute
 from ingot.kernel.align import common_loops, fuse_all
+from ingot.kernel.gpu_maps import elementwise
 from ingot.kernel.launch import WARP, order, rounds, tiles, whole_tiles
 from ingot.kernel.moves import bind, detach, share, split, stage, unroll, vector
 from ingot.kernel.nest import Kernel, Nest, Reduce, axes_in
@@ -181,10 +182,12 @@ def _load_ahead(kernel: Kernel, name: str, at: str, lane: str) -> Kernel:
 
 
 def whole(kernel: Kernel, width: int, blocks: int, threads: int = LOOPED_THREADS, count: int = IN_FLIGHT) -> Kernel:
-    """Reductions over everything: each block a part, then one block over the parts."""
+    """Reductions over everything: each block a part, then one block over the parts; then what reads them."""
     for nest in kernel.nests:
         if nest.reduced:
             kernel = _by_blocks(kernel, nest.name, width, blocks, threads, count)
+        else:
+            kernel = elementwise(kernel, nest.name, width, threads, count)
     return kernel
 
 

@@ -305,14 +305,17 @@ def _rename_extents(kernel: Kernel, renamed: dict[UOp, UOp], gone: dict[int, int
 
 
 def _same_axes(kernel: Kernel, nest: Nest, reader: Nest, prefix: tuple[int, ...]) -> dict[int, int]:
-    """The nest's axes -> the reader's loops, where every read of the nest uses just that counter."""
+    """The nest's axes -> the reader's loops of the same extent, where every read of the nest uses just that counter."""
     reads = list(kernel.readers(nest))
     mapping: dict[int, int] = {}
-    for position, mine in enumerate(nest.dims):
-        for theirs in prefix:
-            counter = kernel.loops[theirs].counter
-            if mine != theirs and all(r.src[position] is counter for _, r in reads):
-                mapping[mine] = theirs
+    renamed: dict[UOp, UOp] = {}
+    for position, mine in sorted(enumerate(nest.dims), key=lambda item: nest.loops.index(item[1])):
+        own = kernel.loops[mine]
+        for theirs in (kernel.loops[a] for a in prefix if a != mine):
+            same = substitute(own.extent, renamed).simplify() is theirs.extent.simplify()
+            if same and all(r.src[position] is theirs.counter for _, r in reads):
+                mapping[mine] = theirs.axis
+                renamed[own.counter] = theirs.counter
     return mapping
 
 
@@ -395,11 +398,17 @@ def _fused_reads(kernel: Kernel, expression: UOp, pair: tuple[int, int], whole: 
 def detach(kernel: Kernel, nest: str, loop: str, name: str) -> Kernel:
     """for c: p[c] = ...; s(p[c])   ->   for c: p[c] = ...;  for d: s(p[d])
 
-    The nest gets a loop of its own in place of one that it shared, so the two can be bound differently.
+    The nest gets a loop of its own in place of one that it shared, so the two can be bound differently. Needs: no loop that
+    it shares with others ends where this one says; detach such loops first.
     """
     old, user = kernel.loop(loop), kernel.nest(nest)
     if old.axis not in user.loops:
         raise MoveError(f"detach: nest {nest} has no loop {loop}")
+    following = [kernel.loops[a] for a in user.loops if old.axis in axes_in(kernel.loops[a].extent)]
+    others = {a for n in kernel.nests if n.id != user.id for a in n.loops}
+    if any(lp.axis in others for lp in following):
+        names = [lp.name for lp in following]
+        raise MoveError(f"detach {loop}: the extents of {names} depend on it, and other nests share them; detach those first")
     own = replace(old, axis=kernel.fresh_axis(), name=name)
 
     def axes(before: tuple[int, ...]) -> tuple[int, ...]:
@@ -408,7 +417,8 @@ def detach(kernel: Kernel, nest: str, loop: str, name: str) -> Kernel:
     body = replace(user.body, axes=axes(user.body.axes)) if isinstance(user.body, Reduce) else user.body
     moved = replace(user, loops=axes(user.loops), dims=axes(user.dims), body=body)
     moved = moved.map(lambda e: substitute(e, {old.counter: own.counter}))
-    return kernel.with_loops(own).with_nest(moved).noted(f"detach({nest!r}, {loop!r}, {name!r})")
+    inner = (lp.substituted({old.counter: own.counter}) for lp in following)
+    return kernel.with_loops(own, *inner).with_nest(moved).noted(f"detach({nest!r}, {loop!r}, {name!r})")
 
 
 def share(kernel: Kernel, staged: str, nest: str, loop: str | tuple[str, ...], along: str | tuple[str, ...]) -> Kernel:

@@ -51,7 +51,7 @@ class Loop:
     @property
     def guarded(self) -> bool:
         """Runs its whole capacity, so that statements must ask whether they are inside the extent."""
-        return self.kind in _WHOLE and self.extent is not self.capacity
+        return self.kind in WHOLE and self.extent is not self.capacity
 
     @property
     def inside(self) -> UOp:
@@ -63,7 +63,7 @@ class Loop:
         return replace(self, extent=substitute(self.extent, mapping), full=full)
 
 
-_WHOLE = frozenset({LoopKind.UNROLL, LoopKind.VECTOR, LoopKind.WARP, LoopKind.LANE})
+WHOLE = frozenset({LoopKind.UNROLL, LoopKind.VECTOR, LoopKind.WARP, LoopKind.LANE})
 THREADS = frozenset({LoopKind.WARP, LoopKind.LANE})
 GRID = frozenset({LoopKind.CHUNK, LoopKind.BLOCK})
 

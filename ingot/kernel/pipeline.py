@@ -24,9 +24,18 @@ def pipeline(kernel: Kernel, staged: str, depth: int = 2) -> Kernel:
     if depth < 2:
         raise MoveError(f"pipeline {staged}: given depth {depth}, wanted 2 or more")
     loop = _shared_loop(kernel, fill)
-    _check_independent(kernel, fill, loop)
     made = replace(fill, ahead=Ahead(loop.axis, depth))
+    check_ahead(kernel, made)
     return kernel.with_nest(made).noted(f"pipeline({staged!r}, {depth})")
+
+
+def check_ahead(kernel: Kernel, nest: Nest) -> None:
+    """What pipeline needs still holds, whatever moves came after it."""
+    if nest.ahead is not None:
+        loop = kernel.loops.get(nest.ahead.axis)
+        if loop is None or loop.axis != _shared_loop(kernel, nest).axis:
+            raise MoveError(f"{nest.name} runs ahead in a loop that it shares no more; change that loop before pipeline")
+        _check_independent(kernel, nest, loop)
 
 
 def _shared_loop(kernel: Kernel, fill: Nest) -> Loop:

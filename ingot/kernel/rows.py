@@ -21,6 +21,7 @@ from ingot.kernel.structure import DEAR, unit_axes
 from ingot.target import Target
 
 PARTS = 4  # accumulators in flight: they hide the latency of an addition
+COLUMNS = 8  # vectors side by side in a column kernel: long runs in each row that it reads
 
 
 def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
@@ -145,10 +146,10 @@ def _row_work(kernel: Kernel, names: tuple[str, ...]) -> UOp:
 
 
 def _columns(kernel: Kernel, common: tuple[int, ...], target: Target) -> Plan:
-    """for c: for r: acc += x[r, c]   ->   for co: for r: acc[0..2w] += x[r, co..co+2w]"""
+    """for c: for r: acc += x[r, c]   ->   for co: for r: acc[0..n] += x[r, co*n .. co*n + n]"""
     column = kernel.loops[common[-1]].name
     wide = lanes(target, widest(kernel.nests[0]))
-    kernel = split(kernel, column, PARTS * wide, f"{column}_o", f"{column}_t")
+    kernel = split(kernel, column, COLUMNS * wide, f"{column}_o", f"{column}_t")
     kernel = split(kernel, f"{column}_t", wide, f"{column}_u", f"{column}_v")
     kernel = vector(unroll(kernel, f"{column}_u"), f"{column}_v")
     tail = [kernel.loop(f"{column}_u").axis, kernel.loop(f"{column}_v").axis]

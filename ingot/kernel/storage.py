@@ -76,6 +76,8 @@ def place_all(threads: Threaded, launch_of: dict[int, int]) -> dict[int, Place]:
         if isinstance(nest.body, Store):
             continue
         crosses = any(launch_of[r.id] != launch_of[nest.id] for r, _ in kernel.readers(nest))
+        if crosses and nest.ahead is not None:
+            raise MoveError(f"{nest.name} runs ahead of readers in another launch; bind its loops as theirs are")
         home = () if crosses else _home(threads, nest, route)
         place = _place(threads, nest, home, crosses, slots)
         slots += len(place.buffers) if crosses else 0
@@ -90,7 +92,7 @@ def _home(threads: Threaded, nest: Nest, route: dict[int, tuple[int, ...]]) -> t
         common = _still_open(kernel, nest, reader, home, route)
         home = _while_same(kernel, nest, read, common)
     if nest.ahead is not None:
-        home = home[: _place_of(nest, nest.ahead.axis, home)]
+        home = home[: home.index(nest.ahead.axis)]
     return before_fixed(kernel, home)
 
 
@@ -100,12 +102,6 @@ def before_fixed(kernel: Kernel, path: tuple[int, ...]) -> tuple[int, ...]:
         if kernel.loops[axis].kind in FIXED:
             return path[:position]
     return path
-
-
-def _place_of(nest: Nest, axis: int, home: tuple[int, ...]) -> int:
-    if axis not in home:
-        raise MoveError(f"{nest.name} runs ahead in a loop that it shares no more; change that loop before pipeline")
-    return home.index(axis)
 
 
 def _still_open(

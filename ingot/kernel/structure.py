@@ -104,8 +104,8 @@ def unit_axis(kernel: Kernel, nest: Nest, offset: UOp) -> int | None:
 
 
 def unit_axes(kernel: Kernel, nest: Nest) -> list[int]:
-    """The unit axes of a nest's accesses: its store first, then its loads."""
-    offsets = [u.src[1] for u in loads_of(nest)]
+    """The unit axes of a nest's accesses: its store first, then its loads, those that move along most loops first."""
+    offsets = sorted((u.src[1] for u in loads_of(nest)), key=lambda offset: -len(axes_in(offset)))
     if isinstance(nest.body, Store):
         offsets.insert(0, nest.body.offset)
     found = (unit_axis(kernel, nest, o) for o in offsets)

@@ -16,7 +16,9 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, Scope, StageArg, ValueArg, VarArg
 from ingot.ir.rewrite import substitute
 from ingot.kernel.edges import all_of, loop_node, peeled
+from ingot.kernel.legality import check_order
 from ingot.kernel.nest import GRID, Ahead, Edge, Kernel, Loop, Map, Nest, Reduce, Store, axes_in, fill_states, steps_of
+from ingot.kernel.pipeline import check_ahead
 from ingot.kernel.storage import Place, before_fixed, defined_in, folds, paths, place_all
 from ingot.kernel.threads import Threaded, threaded
 
@@ -54,6 +56,8 @@ class Branch:
 
 def build(kernel: Kernel) -> Built:
     """Write the nests as trees."""
+    for nest in kernel.nests:
+        check_ahead(kernel, nest)
     threads = threaded(kernel)
     launch_of = _launches(threads.kernel)
     places = place_all(threads, launch_of)
@@ -109,6 +113,7 @@ class _Writer:
         self.places = places
         self.route = paths(threads)
         self.declared: set[int] = set()
+        self.checked: set[tuple[int, ...]] = set()
         self.most: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in self.kernel.loops.values()}
         self.last_ahead: UOp | None = None
         self.filled: list[Nest] = []  # shared tiles whose barrier still stands last in its branch
@@ -116,8 +121,9 @@ class _Writer:
     def write(self, nests: list[Nest]) -> tuple[UOp, ...]:
         root = Branch(None)
         started: set[int] = set()
-        for nest in nests:
-            due = [n for n in nests if n.id not in started and self._must_start(n, nest)]
+        for position, nest in enumerate(nests):
+            coming = [(n, nests[position : k + 1]) for k, n in enumerate(nests) if k >= position and n.id not in started]
+            due = [n for n, between in coming if self._must_start(n, between)]
             for other in sorted(due, key=self._depth):
                 started.add(other.id)
                 self._declare(root, other)
@@ -128,11 +134,9 @@ class _Writer:
 
     def _branch(self, root: Branch, path: tuple[int, ...]) -> Branch:
         loops = self._inside(path)
-        for position, loop in enumerate(loops):
-            outside = axes_in(loop.extent) - set(path[:position])
-            if loop.kind in _EXACT and outside:
-                names = ", ".join(self.kernel.loops[a].name for a in outside)
-                raise MoveError(f"{loop.name} ends where {names} says, but is not inside it; unroll it or make it a vector")
+        if path not in self.checked:
+            self.checked.add(path)
+            check_order(self.kernel, loops)
         return root.at(loops)
 
     def _inside(self, path: tuple[int, ...]) -> list[Loop]:
@@ -144,8 +148,8 @@ class _Writer:
             return self.route[nest.id].index(nest.ahead.axis)
         return len(defined_in(self.kernel, nest, self.route[nest.id]))
 
-    def _must_start(self, nest: Nest, now: Nest) -> bool:
-        """Its initial state is due before `now`: they share the loop that it reduces over, or runs ahead in."""
+    def _must_start(self, nest: Nest, between: list[Nest]) -> bool:
+        """Its initial state is due now: all nests from now to it share the loop that it reduces over, or runs ahead in."""
         if nest.ahead is not None:
             first = {nest.ahead.axis}
         elif isinstance(nest.body, Reduce) and not folds(self.kernel, nest):
@@ -154,7 +158,7 @@ class _Writer:
             return False
         path = self.route[nest.id]
         shared = 1 + next(n for n, a in enumerate(path) if a in first)
-        return self.route[now.id][:shared] == path[:shared]
+        return all(self.route[n.id][:shared] == path[:shared] for n in between)
 
     def _declare(self, root: Branch, nest: Nest) -> None:
         place = self.places.get(nest.id)

@@ -1,6 +1,7 @@
 """Memory of program nodes. In: arrays and buffers. Out: BUFFER nodes, and the memory behind them.
 
-A BUFFER node has an identity and a type; where its bytes are stands in a table beside the graph, and dies with the node.
+A BUFFER node has an identity and a type; where its bytes are stands in a table beside the graph, and dies with the
+node.
 """
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ _memory: WeakKeyDictionary[UOp, Buffer] = WeakKeyDictionary()
 _numbers = itertools.count()
 
 
-def buffer_node(
-    data: NDArray[Any] | Buffer, dtype: dt.DType, shape: Sequence[int | UOp], *, borrow: bool
-) -> UOp:
+def buffer_node(data: NDArray[Any] | Buffer, dtype: dt.DType, shape: Sequence[int | UOp], *, borrow: bool) -> UOp:
     """The node of this memory; an array is copied unless it is borrowed."""
     dims = tuple(n if isinstance(n, UOp) else UOp.const(dt.index, n) for n in shape)
     node = UOp(Ops.BUFFER, dtype, dims, BufferArg(next(_numbers)))

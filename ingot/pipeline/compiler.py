@@ -1,138 +1,184 @@
-"""The compiler proper: a family's kernel to machine code. In: a kernel and its sizes here. Out: a Member that fits them.
+"""The compiler proper: programs to recipes, families to members. In: what was not found anywhere. Out: both.
 
-Looked for in this order: members met in this process, members described on disk, and the compiler itself.
+Loaded by the first program that needs it (late.py). All it does with a graph it does through the table in stages.py.
 """
 
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
-from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import cast
 
-import ingot
-from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import Ops
-from ingot.ir.text import text, tree_text
-from ingot.kernel.decompose import decompose
-from ingot.kernel.heuristic import choose
-from ingot.kernel.nest import Kernel
-from ingot.kernel.tree import Built, build
-from ingot.pipeline.host import Number
-from ingot.pipeline.member import Launch, Member, describe, member_from_text, size_names
+from ingot.ir.opcode import KernelArg, Ops, ParamArg, VarArg
+from ingot.ir.shape import product
+from ingot.ir.spec import watch_construction
+from ingot.kernel.nest import Kernel, Reduce, Store
+from ingot.kernel.plan import Plan
+from ingot.kernel.tree import Built
+from ingot.pipeline import stages
+from ingot.pipeline.host import Number, source
+from ingot.pipeline.member import Launch, Member
+from ingot.pipeline.recipe import Recipe, Step, Value
 from ingot.pipeline.report import Report
-from ingot.render.llvm import render
-from ingot.runtime.cache import ObjectCache
+from ingot.render import c
 from ingot.runtime.library import Library
-from ingot.settings import Codegen
+from ingot.runtime.objects import assembly
+from ingot.schedule.estimate import Estimate, estimate
+from ingot.schedule.family import Family
+from ingot.schedule.fuse import Fusion
+from ingot.schedule.label import label
+from ingot.schedule.nests import Draft
+from ingot.settings import Codegen, settings
 from ingot.target import Target
 
 
 class Compiler:
-    """Compiled kernels of one target."""
+    """Makes recipes and members for one target."""
 
-    def __init__(self, cache: ObjectCache, target: Target, codegen: Codegen) -> None:
-        self.cache = cache
+    def __init__(self, library: Library, target: Target, codegen: Codegen) -> None:
+        self.library = library
         self.target = target
         self.codegen = codegen
-        self.library = Library(cache, target)
-        self.members: dict[tuple[object, ...], list[Member]] = {}
-        self.lock = threading.RLock()
-        self.compiled = 0
+        if settings.runtime.spec >= 2:
+            watch_construction(True)
 
-    def member(self, kernel: Kernel, values: Mapping[UOp, Number], report: Report) -> Member:
-        """A member of the kernel's family that may run with these values."""
-        names = size_names(values)
-        key = structure(kernel)
-        with self.lock:
-            known = self.members.setdefault(key, [])
-            found = next((m for m in known if m.fits(names)), None)
-            if found is None:
-                found = self._from_disk(kernel, known, names) or self._compile(kernel, values, report)
-                known.append(found)
-        return found
+    def schedule(self, sink: UOp, report: Report) -> tuple[Recipe, dict[str, Family]]:
+        """The recipe of a program, and its families by digest."""
+        work = stages.Work(self.target, self.codegen)
+        fusion = stages.fused(sink, work)
+        recipe, families = _Writing(fusion, work).run()
+        report.line(2, f"scheduled: {times(work)}")
+        return recipe, families
 
-    def _digest(self, kernel: Kernel) -> str:
-        parts = (kernel_text(kernel), self.codegen.key(), self.target.key(), source_digest(), ingot.__version__)
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-    def _from_disk(self, kernel: Kernel, known: list[Member], names: Mapping[str, Number]) -> Member | None:
-        data = self.cache.get(self._digest(kernel))
-        if data is None:
-            return None
-        for line in data.decode().splitlines():
-            member = member_from_text(line)
-            if member not in known and member.fits(names) and all(self.library.knows(x.module) for x in member.launches):
-                return member
-        return None
-
-    def _compile(self, kernel: Kernel, values: Mapping[UOp, Number], report: Report) -> Member:
+    def member(self, made: Family, name: str, sizes: Mapping[str, Number], report: Report) -> Member:
+        """A member of the family for these values of the program's variables."""
+        work = stages.Work(self.target, self.codegen, sizes=sizes)
+        forged = stages.forged(made, work)
         started = time.perf_counter()
-        hints = {v: int(n) for v, n in values.items() if v.dtype is dt.index}
-        plan = choose(kernel, hints, self.target, self.codegen.noopt)
-        moved = time.perf_counter()
-        built = build(plan.kernel)
-        treed = time.perf_counter()
-        sources = [render(decompose(k), self.target) for k in built.launches]
-        rendered = time.perf_counter()
-        modules = [hashlib.sha256(f"{self.target.key()}\n{s}".encode()).hexdigest() for s in sources]
-        for module, source in zip(modules, sources, strict=True):
-            self.library.functions(module, lambda source=source: source)
-        marks = (started, moved, treed, rendered, time.perf_counter())
-        report.compiled(kernel, plan, built, sources, marks, self.target)
-        self.compiled += 1
-        member = describe(modules, plan, built)
-        self._remember(kernel, member)
-        return member
+        modules = [hashlib.sha256(f"{self.target.key()}\n{text}".encode()).hexdigest() for text in forged.sources]
+        for module, text in zip(modules, forged.sources, strict=True):
+            self.library.functions(module, partial(str, text))
+        work.seconds["object"] = time.perf_counter() - started
+        self._tell(forged, name, work, report)
+        return describe(modules, forged.plan, forged.built)
 
-    def _remember(self, kernel: Kernel, member: Member) -> None:
-        key = self._digest(kernel)
-        old = self.cache.get(key)
-        lines = old.decode().splitlines() if old else []
-        self.cache.put(key, "\n".join((member.text(), *lines)).encode())
-
-    def address(self, launch: Launch) -> int:
-        """Where the function of a launch lies."""
-        return self.library.functions(launch.module, _never)[launch.function]
+    def _tell(self, forged: stages.Forged, name: str, work: stages.Work, report: Report) -> None:
+        """What DEBUG shows of a compiled kernel; what is not shown is not written."""
+        function = cast(KernelArg, forged.built.launches[0].arg).name
+        report.line(2, f"compiled {name} as {function}: {times(work)}")
+        report.lines(3, lambda: stages.MOVES.text(forged.plan).splitlines())
+        report.lines(4, lambda: [c.render(launch, self.target) for launch in forged.simple.launches])
+        report.lines(5, lambda: [stages.TREE.text(forged.built)])
+        report.lines(6, lambda: forged.sources)
+        report.lines(7, lambda: [assembly(text, self.target) for text in forged.sources])
 
 
-def _never() -> str:
-    raise AssertionError("a member's module is compiled before it is used")
+def times(work: stages.Work) -> str:
+    return ", ".join(f"{name} {1e3 * seconds:.1f}" for name, seconds in work.seconds.items()) + " ms"
 
 
-def structure(kernel: Kernel) -> tuple[object, ...]:
-    """What makes two kernels the same family: nests and loops without names of sizes' values."""
-    nests = tuple((n.loops, n.dims, n.body) for n in kernel.nests)
-    loops = tuple((a, lp.extent) for a, lp in kernel.loops.items())
-    return nests, loops, kernel.params
+# --- recipes ----------------------------------------------------------------------------------------------------------
 
 
-def kernel_text(kernel: Kernel) -> str:
-    """The structure as text, the same in every process."""
-    expressions = [e for n in kernel.nests for e in n.expressions()]
-    combines = [c for n in kernel.nests for c in getattr(n.body, "combines", ())]
-    extents = [lp.extent for lp in kernel.loops.values()]
-    shape = [(n.loops, n.dims, n.reduced, type(n.body).__name__) for n in kernel.nests]
-    sink = UOp(Ops.SINK, dt.void, (*expressions, *combines, *extents, *kernel.params))
-    return f"{text(sink)}\n{shape}\n{list(kernel.loops)}"
+class _Writing:
+    """A fusion as text."""
+
+    def __init__(self, fusion: Fusion, work: stages.Work) -> None:
+        self.fusion = fusion
+        self.work = work
+        self.estimates: dict[int, Estimate] = {}
+        self.digests: dict[int, str] = {}
+        self.families: dict[str, Family] = {}
+        self.labels: dict[str, int] = {}
+
+    def run(self) -> tuple[Recipe, dict[str, Family]]:
+        used = {u: None for draft in self.fusion.drafts for u in draft.buffers}
+        inputs = sorted((u for u in used if u.op is Ops.PARAM), key=_slot)
+        outputs = list(dict.fromkeys(self.fusion.roots))
+        between = [u for u in used if u.op is not Ops.PARAM and u not in set(outputs)]
+        numbers = {u: n for n, u in enumerate((*inputs, *outputs, *between))}
+        steps = tuple(self._step(draft, numbers) for draft in self.fusion.drafts)
+        roots = tuple(outputs.index(root) for root in self.fusion.roots)
+        slots = tuple(map(_slot, inputs))
+        return Recipe(slots, tuple(map(nbytes, outputs)), tuple(map(nbytes, between)), roots, steps), self.families
+
+    def _step(self, draft: Draft, numbers: Mapping[UOp, int]) -> Step:
+        made = stages.FAMILY(draft, self.work)
+        key = id(made)  # the same draft gives the same family, which is held below
+        if key not in self.digests:
+            self.digests[key] = digest(made.kernel)
+            self.families.setdefault(self.digests[key], made)
+            self.estimates[key] = estimate(draft)
+        costs = self.estimates[key]
+        values = tuple(_value(variable, value) for variable, value in made.values.items())
+        buffers = tuple(numbers[u] for u in draft.buffers)
+        numbers_of = (costs.nanoseconds, costs.flops, costs.nbytes)
+        return Step(self._label(draft), self.digests[key], values, buffers, *map(source, numbers_of))
+
+    def _label(self, draft: Draft) -> str:
+        """Two kernels of one program that compute the same ops are told apart by a number."""
+        name = label(draft.outputs[0], self.fusion.reasons)
+        count = self.labels[name] = self.labels.get(name, 0) + 1
+        return name if count == 1 else f"{name}_{count}"
 
 
-@lru_cache(maxsize=1)
-def source_digest() -> str:
-    """The code that generates code: a change there makes every cached object stale."""
-    package = Path(ingot.__file__).parent
-    total = hashlib.sha256()
-    for folder in ("ir", "kernel", "render"):
-        for path in sorted((package / folder).glob("*.py")):
-            total.update(path.read_bytes())
+def _slot(param: UOp) -> int:
+    return cast(ParamArg, param.arg).slot
+
+
+def _value(variable: UOp, value: int | float | UOp) -> Value:
+    written = source(value) if isinstance(value, UOp) else value
+    return Value(cast(VarArg, variable.arg).name, variable.dtype.name, written)
+
+
+def nbytes(node: UOp) -> str:
+    """The bytes of a node's value, as Python over the program's variables."""
+    size = product(node.shape)
+    total = size * node.dtype.itemsize
+    return str(total) if isinstance(total, int) else source(total.simplify())
+
+
+# --- families and members ---------------------------------------------------------------------------------------------
+
+
+def digest(kernel: Kernel) -> str:
+    """What makes two kernels the same family, in every process: loops and nests, and no name."""
+    total = hashlib.blake2b(digest_size=20)
+    for nest in kernel.nests:
+        kind = type(nest.body).__name__
+        total.update(f"{kind} {nest.loops} {nest.dims} {nest.reduced} {len(nest.expressions())};".encode())
+        for node in (*nest.expressions(), *nest.conditions, *_memory(nest.body)):
+            total.update(node.digest)
+    for axis, loop in kernel.loops.items():
+        total.update(f"loop {axis} {loop.kind};".encode() + loop.extent.digest)
+    for param in kernel.params:
+        total.update(param.digest)
     return total.hexdigest()
 
 
-def trees(built: Built) -> str:
-    """The loop trees as readable text."""
-    return "\n".join(tree_text(k) for k in built.launches)
+def _memory(body: object) -> tuple[UOp, ...]:
+    """What `expressions` leaves out of a body."""
+    if isinstance(body, Store):
+        return (body.buffer,)
+    return body.combines if isinstance(body, Reduce) else ()
 
 
+def describe(modules: Sequence[str], plan: Plan, built: Built) -> Member:
+    """What the binder must know of a built kernel; `modules` are the keys of its objects, one per launch."""
+    first = cast(KernelArg, built.launches[0].arg)
+    extra = tuple((cast(VarArg, v.arg).name, source(e)) for v, e in plan.extra.items())
+    launches = (_launch(m, cast(KernelArg, k.arg)) for m, k in zip(modules, built.launches, strict=True))
+    return Member(
+        tuple(source(g) for g in plan.guards),
+        extra,
+        tuple(cast(VarArg, s.arg).name for s in first.sizes),
+        tuple((t.itemsize, source(n)) for t, n in built.temporaries),
+        tuple(launches),
+    )
+
+
+def _launch(module: str, arg: KernelArg) -> Launch:
+    return Launch(module, arg.name, source(arg.chunks), source(arg.scratch))

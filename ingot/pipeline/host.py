@@ -1,7 +1,7 @@
 """Sizes on the host. In: index expressions over size variables. Out: Python source, and functions made of it.
 
-Number of chunks, bytes of scratch, guards and the like are small expressions; written as Python they can be stored beside
-the compiled code and evaluated without building a node.
+Number of chunks, bytes of scratch, guards and the like are small expressions; written as Python they can be stored
+beside the compiled code and evaluated without building a node.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _INFIX = {
     Ops.OR: "|",
 }
 _CALLS = {Ops.MAX: "max", Ops.MIN: "min"}
+_KNOWN = {"__builtins__": {}, "min": min, "max": max}
 
 
 def source(expression: UOp) -> str:
@@ -52,9 +53,9 @@ def source(expression: UOp) -> str:
 @lru_cache(maxsize=4096)
 def _compiled(text: str) -> Callable[[Mapping[str, Number]], Number]:
     code = compile(text, "<size>", "eval")
-    return lambda names: cast(Number, eval(code, {"__builtins__": {}, "min": min, "max": max}, dict(names)))
+    return lambda names: cast(Number, eval(code, _KNOWN, names))
 
 
 def evaluate(text: str, names: Mapping[str, Number]) -> int:
     """The value of an expression's source."""
-    return int(_compiled(text)(names))
+    return int(text) if text.isdecimal() else int(_compiled(text)(names))

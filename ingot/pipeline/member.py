@@ -1,25 +1,19 @@
-"""Members of a family: compiled kernels and what the binder must know of them. In: a planned kernel. Out: a Member.
+"""Members of a family: what the binder must know of compiled kernels. In: text from the disk. Out: a Member.
 
-Everything but the code is text and numbers, so that a Member can be stored next to its object file and used again without
-building a single node.
+Everything but the code is text and numbers, so that a Member can be stored next to its object file and used again
+without building a single node.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import cast
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from ingot.ir.node import UOp
-from ingot.ir.opcode import KernelArg, VarArg
-from ingot.kernel.plan import Plan
-from ingot.kernel.tree import Built
-from ingot.pipeline.host import Number, evaluate, source
+from ingot.pipeline.host import Number, evaluate
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """One function call per chunk; chunks and scratch bytes as Python source over the sizes."""
 
     module: str  # key of its object
@@ -28,55 +22,37 @@ class Launch:
     scratch: str
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One compiled variant of a family."""
 
     guards: tuple[str, ...]
-    extra: tuple[tuple[str, str], ...]
+    extra: tuple[tuple[str, str], ...]  # arguments that follow from the sizes
     arguments: tuple[str, ...]  # scalar arguments in order
     temporaries: tuple[tuple[int, str], ...]  # bytes per element, elements
     launches: tuple[Launch, ...]
-    moves: tuple[str, ...] = ()
 
     def fits(self, names: Mapping[str, Number]) -> bool:
         """May it run with these sizes?"""
         return all(evaluate(g, names) for g in self.guards)
 
+    def complete(self, names: Mapping[str, Number]) -> dict[str, Number]:
+        """The sizes with the arguments that follow from them."""
+        all_names = dict(names)
+        for name, text in self.extra:
+            all_names[name] = evaluate(text, all_names)
+        return all_names
+
     def text(self) -> str:
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(self)
 
 
 def member_from_text(text: str) -> Member:
     """The inverse of `Member.text`."""
-    raw = json.loads(text)
+    guards, extra, arguments, temporaries, launches = json.loads(text)
     return Member(
-        tuple(raw["guards"]),
-        tuple((a, b) for a, b in raw["extra"]),
-        tuple(raw["arguments"]),
-        tuple((a, b) for a, b in raw["temporaries"]),
-        tuple(Launch(**x) for x in raw["launches"]),
-        tuple(raw["moves"]),
+        tuple(guards),
+        tuple((name, value) for name, value in extra),
+        tuple(arguments),
+        tuple((width, count) for width, count in temporaries),
+        tuple(Launch(*launch) for launch in launches),
     )
-
-
-def describe(modules: Sequence[str], plan: Plan, built: Built) -> Member:
-    """What the binder must know of a built kernel; `modules` are the keys of its objects, one per launch."""
-    first = cast(KernelArg, built.launches[0].arg)
-    extra = tuple((cast(VarArg, v.arg).name, source(e)) for v, e in plan.extra.items())
-    return Member(
-        tuple(source(g) for g in plan.guards),
-        extra,
-        tuple(cast(VarArg, s.arg).name for s in first.sizes),
-        tuple((t.itemsize, source(n)) for t, n in built.temporaries),
-        tuple(_launch(m, cast(KernelArg, k.arg)) for m, k in zip(modules, built.launches, strict=True)),
-        plan.kernel.moves,
-    )
-
-
-def _launch(module: str, arg: KernelArg) -> Launch:
-    return Launch(module, arg.name, source(arg.chunks), source(arg.scratch))
-
-
-def size_names(values: Mapping[UOp, Number]) -> dict[str, Number]:
-    return {cast(VarArg, v.arg).name: n for v, n in values.items()}

@@ -1,44 +1,50 @@
 """What DEBUG shows. In: events of scheduling, compiling and running. Out: lines on stderr, by level.
 
-1 a line per schedule    2 a line per kernel, and compile time by stage    3 the moves    4 source    5 loop trees
+1 a line per schedule    2 a line per kernel, and compile time by stage    3 the moves    4 source in C    5 loop trees
 6 LLVM IR    7 assembly
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
-from ingot.ir.text import tree_text
-from ingot.kernel.nest import Kernel
-from ingot.kernel.plan import Plan
-from ingot.kernel.tree import Built
-from ingot.runtime.objects import assembly
-from ingot.target import Target
-
-Marks = tuple[float, float, float, float, float]
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-@dataclass(frozen=True, slots=True)
 class Report:
     """Prints what its level asks for."""
 
-    level: int = 0
+    __slots__ = ("level",)
+
+    def __init__(self, level: int = 0) -> None:
+        self.level = level
 
     def line(self, level: int, text: str) -> None:
         if self.level >= level:
             print(text, file=sys.stderr)
 
-    def compiled(self, kernel: Kernel, plan: Plan, built: Built, sources: list[str], marks: Marks, target: Target) -> None:
-        """One kernel has been compiled."""
-        if self.level < 2:
-            return
-        moves, tree, render, llvm = (1e3 * (b - a) for a, b in zip(marks, marks[1:], strict=False))
-        self.line(2, f"compiled {kernel.name}: moves {moves:.1f}, tree {tree:.1f}, render {render:.1f}, LLVM {llvm:.1f} ms")
-        self.line(3, "\n".join(f"  {move}" for move in plan.kernel.moves))
-        if self.level >= 5:
-            self.line(5, "\n".join(tree_text(k) for k in built.launches))
-        for source in sources:
-            self.line(6, source)
-            if self.level >= 7:
-                self.line(7, assembly(source, target))
+    def lines(self, level: int, write: Callable[[], Iterable[str]]) -> None:
+        """Text that is dear to write, and written only if it is shown."""
+        if self.level >= level:
+            for text in write():
+                print(text, file=sys.stderr)
+
+    def scheduled(self, kernels: int, seconds: float, hit: bool, key: str) -> None:
+        if self.level >= 1:
+            found = "cache hit" if hit else "CACHE MISS"
+            self.line(1, f"scheduled {kernels} kernels in {1e3 * seconds:.2f} ms | {found} | {key} | {user_line()}")
+
+    def ran(self, label: str, nanoseconds: int, flops: int, nbytes: int) -> None:
+        """Operations and bytes are estimates of what the kernel has to do; bytes per nanosecond are GB per second."""
+        rates = f"{flops / max(nanoseconds, 1):9.2f} GFLOP/s {nbytes / max(nanoseconds, 1):9.2f} GB/s"
+        self.line(2, f"{label:32} {nanoseconds / 1e3:12.2f} us {rates}")
+
+
+def user_line() -> str:
+    """The line outside of this package that asked for the value."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

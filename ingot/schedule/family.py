@@ -22,6 +22,7 @@ from ingot.kernel.nest import Kernel, Loop, Nest, Store
 from ingot.schedule.nests import Draft
 
 LIMIT = 1 << 40
+ZERO = UOp.const(dt.index, 0)
 Value = int | float | UOp
 
 
@@ -68,7 +69,7 @@ def _joined(kernel: Kernel, outer: Loop, inner: Loop) -> Kernel | None:
         joined = fuse(kernel, outer.name, inner.name, outer.name)
     except MoveError:
         return None
-    extents: dict[UOp, UOp | int] = {lp.counter: lp.extent for lp in joined.loops.values()}
+    extents: dict[UOp, UOp | int] = {lp.counter: lp.extent for lp in joined.loops.values() if lp.extent is not ZERO}
     simple = replace(joined, nests=tuple(n.map(lambda e: simplify(e, extents)) for n in joined.nests))
     counter = joined.loop(outer.name).counter
     return None if any(_divides(e, counter) for n in simple.nests for e in n.expressions()) else simple

@@ -73,7 +73,8 @@ class _Drafting:
         extent = as_index(size)
         loop = Loop(len(self.loops), name, extent, extent)
         self.loops[loop.axis] = loop
-        self.extents[loop.counter] = extent
+        if size != 0:  # an empty axis has no counter to know anything of
+            self.extents[loop.counter] = extent
         return loop.counter
 
     @staticmethod

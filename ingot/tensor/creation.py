@@ -8,6 +8,7 @@ import numpy as np
 
 from ingot.errors import DTypeError
 from ingot.ir.dtype import DType, Scalar
+from ingot.ir.node import UOp
 from ingot.ops import creation
 from ingot.ops.movement import Sizes
 from ingot.ops.promotion import DEFAULT_FLOAT, resolve
@@ -72,6 +73,11 @@ def eye(rows: int, columns: int | None = None, diagonal: int = 0, dtype: Type = 
     """1 on a diagonal, 0 elsewhere."""
     width = rows if columns is None else columns
     return Tensor.of(creation.eye(rows, width, diagonal, _type(dtype) or DEFAULT_FLOAT))
+
+
+def Variable(name: str, low: int, high: int) -> UOp:
+    """A size that is not fixed, low <= size <= high: `x.shrink(((0, n.bind(5)), None))`. All values share compiled code."""
+    return UOp.variable(name, low, high)
 
 
 def _type(dtype: Type) -> DType | None:

@@ -7,15 +7,16 @@ that was evaluated, and reads its memory instead of computing it again. An entry
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ingot import pipeline
+from ingot.errors import ArgumentError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import Ops
+from ingot.ir.opcode import Ops, VarArg
 from ingot.ir.rewrite import substitute
 from ingot.tensor.handle import Array, Handle
 
@@ -64,8 +65,17 @@ def to_array(handle: Handle) -> Array:
     """The value as a NumPy array of its own; bfloat16, which NumPy lacks, as float32."""
     evaluate(handle)
     node = handle.uop
-    shape = tuple(int(n) for n in node.shape if not isinstance(n, UOp))
+    shape = tuple(n if isinstance(n, int) else bound_size(n) for n in node.shape)
     stored = pipeline.memory(node).as_array(dt.to_numpy(node.dtype), shape)
     if node.dtype is dt.bfloat16:
         return (stored.astype(np.uint32) << 16).view(np.float32)
     return stored.copy()
+
+
+def bound_size(size: UOp) -> int:
+    """The number that a symbolic size stands for: all its variables are bound."""
+    low, high = size.bounds
+    if low != high:
+        names = ", ".join(cast(VarArg, v.arg).name for v in size.variables())
+        raise ArgumentError(f"a size depends on {names}, which has no value", fix="bind it: n.bind(5)")
+    return int(low)

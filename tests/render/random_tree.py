@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from ingot.ir import dtype as dt
@@ -22,6 +22,10 @@ class Around:
     loops: list[tuple[UOp, int]] = field(default_factory=list)
     unrolled: list[tuple[UOp, int]] = field(default_factory=list)
     lanes: tuple[UOp, int] | None = None
+    made: list[UOp] = field(default_factory=list)  # values that mean something here
+
+    def inside(self, **more: object) -> Around:
+        return replace(self, made=list(self.made), **more)  # type: ignore[arg-type]
 
 
 class Maker:
@@ -50,7 +54,8 @@ class Maker:
         v, i = self.axis(), self.axis()
         fills = [vector(self.number(v), TILE, store(t, v, f32(float(n)))) for n, t in enumerate(self.tiles)]
         clear = loop(self.number(i), LENGTH, store(self.local, i, load(self.x, i)))
-        body = [s for _ in range(self.random.randint(2, 4)) for s in self.statements(Around(), 3)]
+        outside = Around()
+        body = [s for _ in range(self.random.randint(2, 4)) for s in self.statements(outside, 3)]
         out = [vector(self.number(v), TILE, store(self.y, v + n * TILE, load(t, v))) for n, t in enumerate(self.tiles)]
         return kernel(*self.tiles, self.local, *fills, clear, *body, *out, params=(self.x, self.y), sizes=(N,))
 
@@ -69,30 +74,32 @@ class Maker:
     def loop(self, around: Around, depth: int) -> UOp:
         a = self.axis()
         extent, most = self.random.choice([(N, 7), (idx(3), 2), (idx(1), 0), (N // 2, 3), (N % 3, 1)])
-        inside = Around([*around.loops, (a, most)], around.unrolled)
+        inside = around.inside(loops=[*around.loops, (a, most)])
         return loop(self.number(a), extent, *self.statements(inside, depth))
 
     def unroll(self, around: Around, depth: int) -> UOp:
         a, extent = self.axis(), self.random.randint(1, 3)
-        inside = Around(around.loops, [*around.unrolled, (a, extent - 1)])
+        inside = around.inside(unrolled=[*around.unrolled, (a, extent - 1)])
         return unroll(self.number(a), extent, *self.statements(inside, depth))
 
     def vector(self, around: Around, depth: int) -> UOp:
         a, extent = self.axis(), self.random.choice((4, 8, 16))
-        inside = Around(around.loops, around.unrolled, (a, extent))
+        inside = around.inside(lanes=(a, extent))
         return vector(self.number(a), extent, *self.statements(inside, depth))
 
     def when(self, around: Around, depth: int) -> UOp:
         left = self.offset(around, LENGTH, lanes=False)
         condition = self.random.choice((left < idx(self.random.randint(0, 9)), load(self.x, left) < 0.0))
-        return when(condition, *self.statements(around, depth))
+        return when(condition, *self.statements(around.inside(), depth))
 
     def fold(self, around: Around, depth: int) -> UOp:
         a, extent = self.axis(), self.random.choice((4, 8, 16))
         target = load(self.random.choice(self.tiles), self.register(around, lanes=False))
-        value = load(self.x, self.offset(Around(around.loops, around.unrolled, (a, extent)), LENGTH))
+        value = load(self.x, self.offset(around.inside(lanes=(a, extent)), LENGTH))
         left, right = UOp.state(dt.float32, 0), UOp.state(dt.float32, 1)
-        return fold(self.number(a), extent, [target], [value], [self.random.choice((left + right, left.maximum(right)))])
+        return fold(
+            self.number(a), extent, [target], [value], [self.random.choice((left + right, left.maximum(right)))]
+        )
 
     def put(self, around: Around, depth: int) -> UOp:
         value = self.value(around, 2)
@@ -126,11 +133,13 @@ class Maker:
         for a, most in pairs:
             step = self.random.choice([s for s in (0, 1, 1, 2, 16) if s * most <= room])
             total, room = total + a * step, room - step * most
+            if 8 * most <= room and self.random.random() < 0.3:
+                total, room = total + a * N, room - 8 * most
         return total
 
     def target(self, around: Around) -> UOp:
         """An offset that differs from lane to lane."""
-        inside = self.offset(Around(around.loops, around.unrolled), LENGTH // 2, lanes=False)
+        inside = self.offset(around, LENGTH // 2, lanes=False)
         if around.lanes is None:
             return inside
         return inside + around.lanes[0] * self.random.choice((1, 1, 2, 3))
@@ -144,8 +153,11 @@ class Maker:
 
     def value(self, around: Around, depth: int) -> UOp:
         pick = self.random.random()
+        if around.made and self.random.random() < 0.3:
+            return self.random.choice(around.made)
         if depth == 0 or pick < 0.3:
-            return self.leaf(around)
+            around.made.append(self.leaf(around))
+            return around.made[-1]
         a, b = self.value(around, depth - 1), self.value(around, depth - 1)
         if pick < 0.4:
             return self.condition(around).where(a, b)

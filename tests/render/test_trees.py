@@ -14,7 +14,22 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops, Scope
 from ingot.kernel.decompose import decompose
 from tests.render.native import LANGUAGES, Array, call, compiled
-from tests.render.trees import axis, chunk, f32, fold, idx, kernel, load, loop, param, size, stage, store, unroll, vector
+from tests.render.trees import (
+    axis,
+    chunk,
+    f32,
+    fold,
+    idx,
+    kernel,
+    load,
+    loop,
+    param,
+    size,
+    stage,
+    store,
+    unroll,
+    vector,
+)
 from tests.render.trees import when
 
 language = pytest.mark.parametrize("language", LANGUAGES)
@@ -175,8 +190,17 @@ def test_registers_under_conditions(language: str, n: int) -> None:
 def test_registers_in_nested_loops(language: str) -> None:
     acc, row = stage(0, 16), stage(1, 16)
     inner = loop(1, I + 1, vector(3, 16, store(row, V, load(row, V) + load(X, J + V))))
-    outer = loop(0, N, row, vector(3, 16, store(row, V, 0.0)), inner, vector(3, 16, store(acc, V, load(acc, V) + load(row, V))))
-    check(language, acc, vector(3, 16, store(acc, V, 0.0)), outer, vector(3, 16, store(Y, V, load(acc, V))), sizes={"n": 4})
+    outer = loop(
+        0, N, row, vector(3, 16, store(row, V, 0.0)), inner, vector(3, 16, store(acc, V, load(acc, V) + load(row, V)))
+    )
+    check(
+        language,
+        acc,
+        vector(3, 16, store(acc, V, 0.0)),
+        outer,
+        vector(3, 16, store(Y, V, load(acc, V))),
+        sizes={"n": 4},
+    )
 
 
 @language
@@ -225,14 +249,22 @@ def test_a_loop_that_runs_once_twice(language: str) -> None:
 
 @language
 def test_an_empty_loop_does_nothing(language: str) -> None:
-    check(language, store(Y, 0, 3.0), loop(0, 0, store(Y, 0, 4.0)), loop(0, N, store(Y, 0, load(X, 10**9))), sizes={"n": 0})
+    check(
+        language,
+        store(Y, 0, 3.0),
+        loop(0, 0, store(Y, 0, 4.0)),
+        loop(0, N, store(Y, 0, load(X, 10**9))),
+        sizes={"n": 0},
+    )
 
 
 @language
 def test_loops_inside_unrolled_loops(language: str) -> None:
     acc = stage(0, 4)
     sums = loop(0, U + N, store(acc, U, load(acc, U) + load(X, I * 4 + U)))
-    check(language, acc, unroll(2, 4, store(acc, U, 0.0), sums), unroll(2, 4, store(Y, U, load(acc, U))), sizes={"n": 3})
+    check(
+        language, acc, unroll(2, 4, store(acc, U, 0.0), sums), unroll(2, 4, store(Y, U, load(acc, U))), sizes={"n": 3}
+    )
 
 
 @language

@@ -1,0 +1,47 @@
+"""Maps on a GPU: nests without reductions. In: stores. Out: 128-bit accesses on all threads, tiles where a copy turns."""
+
+from __future__ import annotations
+
+from ingot.ir.opcode import LoopKind
+from ingot.kernel.align import fuse_all
+from ingot.kernel.gpu_tiles import turned
+from ingot.kernel.launch import tiles
+from ingot.kernel.moves import bind, split, vector
+from ingot.kernel.nest import Kernel, Nest, Store
+from ingot.kernel.specialise import predicate
+from ingot.kernel.structure import loads_of, unit_axis
+
+THREADS = 128
+IN_FLIGHT = 4  # vectors a thread has on their way at once
+
+
+def plan(kernel: Kernel, width: int) -> Kernel:
+    """Every store on its own."""
+    for nest in kernel.nests:
+        if turns(kernel, nest):
+            kernel = turned(kernel, nest.name, width)
+        else:
+            kernel = elementwise(kernel, nest.name, width)
+    return kernel
+
+
+def turns(kernel: Kernel, nest: Nest) -> bool:
+    """Some load runs through memory along another axis than the store."""
+    if not isinstance(nest.body, Store):
+        return False
+    unit = unit_axis(kernel, nest, nest.body.offset)
+    units = {unit_axis(kernel, nest, u.src[1]) for u in loads_of(nest)}
+    return unit is not None and bool(units - {None, unit})
+
+
+def elementwise(
+    kernel: Kernel, nest: str, width: int, threads: int = THREADS, in_flight: int = IN_FLIGHT
+) -> Kernel:
+    """All axes as one; each thread has `in_flight` vectors, a block's width apart from each other."""
+    if not kernel.nest(nest).loops:
+        return kernel
+    kernel, flat = fuse_all(kernel, kernel.nest(nest).loops, f"{nest}_all")
+    vectors, lane = f"{flat}_q", f"{flat}_v"
+    kernel = predicate(split(kernel, flat, width, vectors, lane), lane)
+    kernel = tiles(kernel, vectors, threads, in_flight)
+    return vector(bind(kernel, f"{vectors}_o", LoopKind.BLOCK), lane)
