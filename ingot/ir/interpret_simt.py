@@ -53,6 +53,7 @@ class _Machine:
         self.threads = self.warps * lanes
         self.every = np.arange(self.threads)
         self.axes: dict[int, Any] = {}
+        self.orders: dict[UOp, list[UOp]] = {}
         self.names: dict[int, str] = {}
         self.bound: dict[LoopKind, int] = {}
         self.memory: dict[UOp, Memory] = {p: self._argument(p, b) for p, b in self._paired(buffers)}
@@ -229,10 +230,17 @@ class _Machine:
     def value(self, root: UOp, active: Array, known: dict[UOp, Any] | None = None) -> Any:
         """A value for every thread, or one for all."""
         done = {} if known is None else known
-        for node in root.toposort(lambda u: u not in done and u.op not in (Ops.AXIS, Ops.STAGE, Ops.PARAM)):
-            if node not in done and node.op not in (Ops.STAGE, Ops.PARAM):
+        for node in self._order(root):
+            if node not in done:
                 done[node] = self._compute(node, active, done)
         return done[root]
+
+    def _order(self, root: UOp) -> list[UOp]:
+        """The nodes of an expression, sources first, without the buffers that it reads."""
+        if root not in self.orders:
+            nodes = root.toposort(lambda u: u.op not in (Ops.AXIS, Ops.STAGE, Ops.PARAM))
+            self.orders[root] = [u for u in nodes if u.op not in (Ops.STAGE, Ops.PARAM)]
+        return self.orders[root]
 
     def _compute(self, node: UOp, active: Array, done: dict[UOp, Any]) -> Any:
         if node.op is Ops.CONST:

@@ -35,12 +35,13 @@ class _Ref(weakref.ref["UOp"]):
 _program: dict[Key, _Ref] = {}
 _const_args: dict[tuple[DType, type, Scalar], ConstArg] = {}
 _MOST_CONST_ARGS = 4096
+_CACHED = frozenset({int, float, bool})
 
 
 def _const_arg(dtype: DType, value: Scalar) -> ConstArg:
-    """The bits of a value, remembered for those that `==` tells apart: not for zeros, which have a sign, or nan."""
+    """The bits of a value, remembered for those that `==` tells apart: not for float zeros, which have a sign."""
     made = ConstArg(dt.to_bits(dtype, value))
-    if value and value == value:
+    if type(value) is int or type(value) is bool or (type(value) is float and value and value == value):
         if len(_const_args) >= _MOST_CONST_ARGS:
             _const_args.clear()
         _const_args[dtype, type(value), value] = made
@@ -124,7 +125,7 @@ class UOp(_Interned):
     @staticmethod
     def const(dtype: DType, value: Scalar) -> UOp:
         """A constant, held as bits: 0.0 and -0.0 differ, nan is itself, 1 is not True."""
-        known = _const_args.get((dtype, type(value), value)) if value else None
+        known = _const_args.get((dtype, type(value), value)) if type(value) in _CACHED else None
         return uop(Ops.CONST, dtype, (), known or _const_arg(dtype, value))
 
     @staticmethod

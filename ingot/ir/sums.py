@@ -53,8 +53,10 @@ def _join(p: Polynomial, monomial: Monomial, coefficient: int, mod: UOp) -> Poly
 
 
 def _whole_quotient(p: Polynomial, outer: Polynomial, mod: UOp) -> tuple[Polynomial, Polynomial] | None:
-    """x // n times n, beside x % n."""
+    """x // n times n, beside x % n. By the IR's rule x // 0 and x % 0 are 0, so that n must not be 0."""
     x, n = mod.src
+    if n.vmin <= 0 <= n.vmax:
+        return None
     for quotient in _atoms(p, Ops.IDIV):
         if quotient.src[0] is x and quotient.src[1] is n:
             gone = times(times(outer, polynomial(n)), {(quotient,): 1})

@@ -23,6 +23,7 @@ from ingot.kernel.structure import contraction, unit_axis
 from ingot.target import Target
 
 ROWS_IN_BLOCK = 64
+BLOCKS = 4  # at least so many, where there are rows for them
 DEPTH = 1024
 DEEP_UNROLL = 4
 
@@ -49,7 +50,17 @@ def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
     depth = kernel.loop(roles.inner).extent
     shallow = hints.get(depth, DEPTH + 1) <= DEPTH
     limit = depth < DEPTH + 1 if shallow else UOp.const(dt.index, DEPTH) < depth
-    return Plan(_tiled(kernel, nest.name, roles, tile, wide, shallow), (*guards, limit))
+    block, value = _rows_in_block(kernel.loop(roles.row).extent, tile)
+    kernel = _tiled(kernel, nest.name, roles, tile, block, wide, shallow)
+    return Plan(kernel, (*guards, limit), {block: value})
+
+
+def _rows_in_block(rows: UOp, tile: Tile) -> tuple[UOp, UOp]:
+    """(variable, value): whole tiles, few enough that threads share the work and a block stays in the second-level cache."""
+    variable = UOp.variable("g_rows", tile.rows, ROWS_IN_BLOCK, dt.index)
+    share = (rows + (BLOCKS * tile.rows - 1)) // (BLOCKS * tile.rows) * tile.rows
+    most = ROWS_IN_BLOCK // tile.rows * tile.rows
+    return variable, share.minimum(most).maximum(tile.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +123,7 @@ def _tile(columns: UOp, hints: Mapping[UOp, int], wide: int) -> tuple[Tile, tupl
     return TILES[-1][1], tuple(guards)
 
 
-def _tiled(kernel: Kernel, name: str, roles: Roles, tile: Tile, wide: int, shallow: bool) -> Kernel:
-    block = max(ROWS_IN_BLOCK // tile.rows, 1) * tile.rows
+def _tiled(kernel: Kernel, name: str, roles: Roles, tile: Tile, block: UOp, wide: int, shallow: bool) -> Kernel:
     kernel = split(kernel, roles.row, block, "ic", "im")
     kernel = split(kernel, "im", tile.rows, "ir", "ii")
     kernel = split(kernel, roles.column, tile.vectors * wide, "jo", "jn")

@@ -2,7 +2,7 @@
 
 Each schedule looks at structure, never at the name of an operation:
 
-    contraction            tiles in shared memory, tiles of tiles in registers    gpu_tiles.contraction_tiles
+    contraction            tiles in shared memory, tiles of tiles in registers      gpu_tiles.contraction_tiles
     reductions in rows     a block a row, kept in registers if it fits there        gpu_rows.resident, gpu_rows.looped
     one reduction of all   partial results by blocks, then one block                gpu_rows.whole
     a transposed copy      square tiles in shared memory                            gpu_tiles.turned

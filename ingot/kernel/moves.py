@@ -200,18 +200,21 @@ def stage(
 
     The value's loops inside `at` become the axes of the tile, stored in the order of `layout` (their names); `pad`, one
     number a loop, leaves elements unused after each run of that loop. The fill has loops of its own, called `name.loop`.
-    Whatever computes the value (cast, dequantise, im2col) runs as the tile is filled. Needs: `value` occurs in the nest.
+    Whatever computes the value (cast, dequantise, im2col) runs as the tile is filled. Needs: `value` occurs in the nest, and
+    is no part of a running state.
     """
     user = kernel.nest(nest)
     if not any(value in e.toposort() for e in user.expressions()):
         raise MoveError(f"stage {name}: the value does not occur in nest {nest}")
+    if any(u.op is Ops.STATE for u in value.toposort()):
+        raise MoveError(f"stage {name}: the value is part of the running state of {nest}")
     prefix = _prefix(kernel, user, at)
     inner = [a for a in user.loops if a not in prefix and a in axes_in(value)]
     order = _layout(kernel, inner, layout)
     fresh, mapping = _fresh_loops(kernel, order, name)
     fill = Nest(kernel.fresh_nest(), name, (*prefix, *(lp.axis for lp in fresh)), (), Map(substitute(value, mapping)), scope)
     shared = tuple(a for a in prefix if a in axes_in(value))
-    conditions = _inherited(user, name, {*prefix, *inner}, mapping)
+    conditions = (*_inherited(user, name, {*prefix, *inner}, mapping), *_asked_around(kernel, prefix, mapping))
     rows = _padded(fresh, pad) if pad else None
     fill = replace(fill, dims=(*shared, *(lp.axis for lp in fresh)), conditions=conditions, layout=rows)
     indices = (*(kernel.loops[a].counter for a in shared), *(kernel.loops[a].counter for a in order))
@@ -237,6 +240,13 @@ def _inherited(user: Nest, name: str, loops: set[int], mapping: dict[UOp, UOp]) 
         elif own & set(condition.toposort()):
             raise MoveError(f"stage {name}: a condition of {user.name} ties the tile's loops to others; stage before that")
     return tuple(kept)
+
+
+def _asked_around(kernel: Kernel, prefix: tuple[int, ...], mapping: dict[UOp, UOp]) -> tuple[UOp, ...]:
+    """An unrolled loop around the tile may end where a loop inside it says; of the tile's own loops it asks the same."""
+    counters = set(mapping)
+    loops = [kernel.loops[a] for a in prefix if kernel.loops[a].guarded]
+    return tuple(substitute(lp.inside, mapping) for lp in loops if counters & set(lp.extent.toposort()))
 
 
 def _padded(loops: list[Loop], pad: tuple[int, ...]) -> Layout:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import cast
+from weakref import WeakKeyDictionary
 
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
@@ -236,9 +237,16 @@ def values_in(expression: UOp) -> list[UOp]:
     return [u for u in expression.toposort() if u.op is Ops.VALUE]
 
 
-def axes_in(expression: UOp) -> set[int]:
+_axes: WeakKeyDictionary[UOp, frozenset[int]] = WeakKeyDictionary()
+
+
+def axes_in(expression: UOp) -> frozenset[int]:
     """The loops whose counters an expression uses."""
-    return {cast(AxisArg, u.arg).id for u in expression.toposort() if u.op is Ops.AXIS}
+    found = _axes.get(expression)
+    if found is None:
+        counters = (u.arg for u in expression.toposort() if u.op is Ops.AXIS)
+        found = _axes[expression] = frozenset(cast(AxisArg, arg).id for arg in counters)
+    return found
 
 
 def steps_of(body: Reduce) -> tuple[UOp, ...]:

@@ -21,11 +21,12 @@ from ingot.kernel.nest import Kernel, Map, Nest, Reduce
 def rfactor(kernel: Kernel, nest: str, *loops: str, name: str) -> Kernel:
     """s = fold over k, l of v   ->   p[l] = fold over k of v;  s = fold over l of p[l]
 
-    `loops` (here l) become axes of the partial result `name`. Needs: some, not all, of the nest's reduced loops.
+    `loops` (here l) become axes of the partial result `name`. Needs: some, not all, of the nest's reduced loops, and no
+    running state, whose steps depend on their order.
     """
     whole = kernel.nest(nest)
     kept = tuple(kernel.loop(n).axis for n in loops)
-    body = _reduce(whole)
+    body = _fold(whole, "rfactor")
     if not set(kept) < set(body.axes):
         have = [kernel.loops[a].name for a in body.axes]
         raise MoveError(f"rfactor {nest}: given {list(loops)}, wanted some, not all, of the reduced loops {have}")
@@ -45,10 +46,11 @@ def rfactor(kernel: Kernel, nest: str, *loops: str, name: str) -> Kernel:
 def hold(kernel: Kernel, nest: str, name: str) -> Kernel:
     """s[i] = fold over k of v, in memory   ->   a = fold over k of v, in registers;  s[i] = a
 
-    The reduction `name` keeps its state inside its free loops, and the nest stores it when it is complete.
+    The reduction `name` keeps its state inside its free loops, and the nest stores it when it is complete. Needs: no
+    running state, which others read before it is complete.
     """
     whole = kernel.nest(nest)
-    body = _reduce(whole)
+    body = _fold(whole, "hold")
     if body.n != 1:
         raise MoveError(f"hold {nest}: wanted a reduction of one value, it has {body.n}")
     inner = replace(whole, id=kernel.fresh_nest(), name=name)
@@ -64,13 +66,20 @@ def _reduce(nest: Nest) -> Reduce:
     return nest.body
 
 
+def _fold(nest: Nest, move: str) -> Reduce:
+    body = _reduce(nest)
+    if body.steps:
+        raise MoveError(f"{move} {nest.name}: it is a running reduction; {move} it before online")
+    return body
+
+
 def online(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) -> Kernel:
     """m = max over k of x; s = sum over k of exp(x - m)   ->   for k: m' = max(m, x); s = s*exp(m - m') + exp(x - m'); m = m'
 
     The first nest is the maximum, the others sums that depend on it by the rescaling table; `loops` names, nest by nest, the
     loop that becomes the one they all run in, inside the loops that are around the first nest's. What else a nest reduces
-    over becomes a partial reduction inside each iteration. Needs: these loops have one extent, and all nests are in those
-    around the first.
+    over becomes a partial reduction inside each iteration. Needs: these loops have one extent, all nests are in those around
+    the first, and read the maximum at its own counters.
     """
     state = _share_loop(kernel, nests, loops)
     for name in nests:
@@ -107,6 +116,9 @@ def _share_loop(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) 
     table = {a: lp.substituted(mapping) for a, lp in kernel.loops.items() if a not in same}
     shared = replace(kernel, loops=table, nests=tuple(moved))
     top = shared.nest(nests[0])
+    own = tuple(shared.loops[a].counter for a in top.dims)
+    if any(read.src != own for _, read in shared.readers(top)) or set(top.loops) != {*top.dims, *top.reduced}:
+        raise MoveError(f"online: {top.name} is not read in the loops that it is in; compute it at its readers first")
     around = top.loops[: top.loops.index(first.axis) + 1]
     for name in nests[1:]:
         shared = shared.with_nest(_inside(shared.nest(name), around))

@@ -89,9 +89,12 @@ def _home(threads: Threaded, nest: Nest, route: dict[int, tuple[int, ...]]) -> t
     kernel = threads.kernel
     home = defined_in(kernel, nest, route[nest.id])
     for reader, read in kernel.readers(nest):
+        _check_iteration(kernel, nest, reader, route)
         common = _still_open(kernel, nest, reader, home, route)
         home = _while_same(kernel, nest, read, common)
     if nest.ahead is not None:
+        if nest.ahead.axis not in home:
+            raise MoveError(f"{nest.name} runs ahead in a loop that ends before its readers; keep them together")
         home = home[: home.index(nest.ahead.axis)]
     return before_fixed(kernel, home)
 
@@ -102,6 +105,17 @@ def before_fixed(kernel: Kernel, path: tuple[int, ...]) -> tuple[int, ...]:
         if kernel.loops[axis].kind in FIXED:
             return path[:position]
     return path
+
+
+def _check_iteration(kernel: Kernel, nest: Nest, reader: Nest, route: dict[int, tuple[int, ...]]) -> None:
+    """A value that each iteration of a loop overwrites is read before the next one, or after all."""
+    path = route[nest.id]
+    kept = {*nest.dims, *(nest.reduced if folds(kernel, nest) else ())}
+    open_loops = _still_open(kernel, nest, reader, path, route)
+    for axis in path:
+        if axis not in kept and axis in route[reader.id] and axis not in open_loops:
+            name = kernel.loops[axis].name
+            raise MoveError(f"{reader.name} reads {nest.name} of the same iteration of {name}, but runs in another loop over it")
 
 
 def _still_open(

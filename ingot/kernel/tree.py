@@ -16,7 +16,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, Scope, StageArg, ValueArg, VarArg
 from ingot.ir.rewrite import substitute
 from ingot.kernel.edges import all_of, loop_node, peeled
-from ingot.kernel.legality import check_order
+from ingot.kernel.legality import check_nest, check_order
 from ingot.kernel.nest import GRID, Ahead, Edge, Kernel, Loop, Map, Nest, Reduce, Store, axes_in, fill_states, steps_of
 from ingot.kernel.pipeline import check_ahead
 from ingot.kernel.storage import Place, before_fixed, defined_in, folds, paths, place_all
@@ -57,6 +57,7 @@ class Branch:
 def build(kernel: Kernel) -> Built:
     """Write the nests as trees."""
     for nest in kernel.nests:
+        check_nest(kernel, nest)
         check_ahead(kernel, nest)
     threads = threaded(kernel)
     launch_of = _launches(threads.kernel)

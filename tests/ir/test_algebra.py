@@ -10,7 +10,7 @@ from ingot.ir import dtype as dt
 from ingot.ir.algebra import loop_extents, simplify
 from ingot.ir.interpret import interpret
 from ingot.ir.node import UOp, arena
-from ingot.ir.opcode import AxisArg, LoopArg, LoopKind, Ops, ParamArg
+from ingot.ir.opcode import AxisArg, LoopArg, LoopKind, Ops, ParamArg, VarArg
 from ingot.ir.rewrite import substitute
 from ingot.ir.text import expr_text
 
@@ -174,7 +174,7 @@ def _random_index(rng: random.Random, depth: int, leaves: list[UOp]) -> UOp:
     b = _random_index(rng, depth - 1, leaves)
     number = rng.choice([1, 2, 3, 4, 8, 16])
     makes = [a + b, a - b, a * number, a // number, a % number, a.minimum(b), a.maximum(b), (a < b).where(a, b)]
-    return rng.choice([*makes, a * b if depth < 3 else a + b])
+    return rng.choice([*makes, a * b if depth < 3 else a + b, a // b, a % b, (a // b) * b + a % b])
 
 
 def test_random_expressions_keep_their_value() -> None:
@@ -189,6 +189,46 @@ def test_random_expressions_keep_their_value() -> None:
             before = interpret(substitute(node, at), sizes=sizes)
             after = interpret(substitute(made, at), sizes=sizes)
             assert before == after, f"{expr_text(node)} became {expr_text(made)} at {sizes} {at}"
+
+
+DIVISORS = [0, 1, 3, 12, -1, -4, *(UOp.variable("d", lo, hi) for lo, hi in ((0, 5), (-3, 3), (1, 9), (-9, -1)))]
+
+
+@pytest.mark.parametrize("divisor", DIVISORS, ids=lambda d: str(d) if isinstance(d, int) else str(d.bounds))
+@pytest.mark.parametrize("second", DIVISORS, ids=lambda d: str(d) if isinstance(d, int) else str(d.bounds))
+def test_divisors_of_any_sign(divisor: UOp | int, second: UOp | int) -> None:
+    """Zero divides too, and gives 0: quotient and remainder then make no whole."""
+    rng = random.Random(1)
+    d = UOp.const(dt.index, divisor) if isinstance(divisor, int) else divisor
+    e = (
+        UOp.const(dt.index, second)
+        if isinstance(second, int)
+        else substitute(second, {}).replace(arg=VarArg("e", int(second.vmin), int(second.vmax)))
+    )
+    x = X - 500
+    forms = [
+        (x // d) * d + x % d,
+        ((x // d) % e) * d + x % d,
+        (x // d) // e,
+        (x % d) % e,
+        (x % d) // e,
+        (x * d + e) // d,
+        (x * d + e) % d,
+        (x * d) // (d * e),
+        (x % (d * e)) // d,
+        (x % (d * e)) % d,
+    ]
+    for node in forms:
+        made = simplify(node)
+        for _ in range(8):
+            sizes = {"x": rng.randint(0, 1000), "d": _inside(rng, d), "e": _inside(rng, e)}
+            before, after = interpret(node, sizes=sizes), interpret(made, sizes=sizes)
+            assert before == after, f"{expr_text(node)} became {expr_text(made)} at {sizes}"
+
+
+def _inside(rng: random.Random, node: UOp) -> int:
+    low, high = int(node.vmin), int(node.vmax)
+    return rng.choice([low, high, min(max(0, low), high), rng.randint(low, high)])
 
 
 def _below(rng: random.Random, extent: UOp | int, sizes: dict[str, int]) -> int:

@@ -144,6 +144,8 @@ def test_outside_a_buffer(kind: LoopKind) -> None:
     body = loop(1, N, loop(0, 4, store(OUT, V * 4 + U, ONE), kind=kind))
     with pytest.raises(KernelFault, match=r"store outside p0\[10\], which has 10 elements\n  at i1 = 2, i0 = 2"):
         run_tree(kernel("far", (OUT,), (N,), body), [np.zeros(10, np.float32)], {"n": 3})
+    with pytest.raises(KernelFault, match=r"store outside p0\[11\]"):
+        run_tree(kernel("one past", (OUT,), (N,), body), [np.zeros(11, np.float32)], {"n": 3})
     body = loop(0, 4, store(OUT, U, load(OUT, U - 1)), kind=kind)
     with pytest.raises(KernelFault, match=r"load outside p0\[-1\].*\n  at i0 = 0"):
         run_tree(kernel("before", (OUT,), (), body), [np.zeros(4, np.float32)])

@@ -10,6 +10,7 @@ import threading
 import weakref
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ingot.ir import dtype as dt
@@ -30,6 +31,9 @@ def test_same_content_is_the_same_object() -> None:
     ("dtype", "a", "b"),
     [
         (dt.float32, 0.0, -0.0),
+        (dt.float32, -0.0, 0),
+        (dt.float64, np.float64(0.0), np.float64(-0.0)),
+        (dt.float32, np.float32(0.0), np.float32(-0.0)),
         (dt.float64, 1.0, 1.0000000000000002),
         (dt.int32, 0, 1),
         (dt.float16, 65504.0, 65536.0),

@@ -1,4 +1,4 @@
-"""Small programs on their way to a GPU. In: a program's name and sizes. Out: its nests, arguments and what it should give."""
+"""Small programs on their way to a GPU. In: a program's name and sizes. Out: its nests, arguments and right result."""
 
 from __future__ import annotations
 

@@ -102,7 +102,15 @@ def try_reorder(m: Mover) -> Kernel:
 
 
 def try_vector(m: Mover) -> Kernel:
-    return vector(m.kernel, m.short_loop())
+    """Most often the innermost loop of a nest, split if need be."""
+    names = m.loops_of(m.nest().loops)
+    if not names or m.random.random() < 0.2:
+        return vector(m.kernel, m.short_loop())
+    inner = m.kernel.loop(names[-1])
+    if inner.capacity.op is Ops.CONST:
+        return vector(m.kernel, inner.name)
+    lane = m.fresh("v")
+    return vector(split(m.kernel, inner.name, 4, m.fresh("o"), lane), lane)
 
 
 def try_unroll(m: Mover) -> Kernel:
@@ -188,8 +196,11 @@ def try_online(m: Mover) -> Kernel | None:
     names = {n.name: n for n in m.kernel.nests if n.reduced}
     if not {"top", "total"} <= set(names):
         return None
-    pick = [m.random.choice(m.loops_of(names[n].reduced)) for n in ("top", "total")]
-    return online(m.kernel, ("top", "total"), (pick[0], pick[1]))
+    kernel = m.kernel
+    for nest in ("total", "top"):
+        kernel = compute_at(kernel, nest, "out", m.loops_of(kernel.nest("out").loops)[0])
+    pick = [m.random.choice(m.loops_of(kernel.nest(n).reduced)) for n in ("top", "total")]
+    return online(kernel, ("top", "total"), (pick[0], pick[1]))
 
 
 def try_pipeline(m: Mover) -> Kernel:
