@@ -137,7 +137,7 @@ def _partial(kernel: Kernel, name: str, loop: str) -> Kernel:
     nest = kernel.nest(name)
     if len(_reduce(nest).axes) > 1:
         return rfactor(kernel, name, loop, name=f"{name}.part")
-    body = _reduce(nest)
+    body = _fold(nest, "online")
     part = replace(nest, id=kernel.fresh_nest(), name=f"{name}.part", dims=nest.loops, body=Map(body.values[0]))
     read = part.value(*(kernel.loops[a].counter for a in part.dims))
     final = replace(nest, body=replace(body, values=(read,)))

@@ -21,7 +21,7 @@ from ingot.kernel.structure import DEAR, unit_axes
 from ingot.target import Target
 
 PARTS = 4  # accumulators in flight: they hide the latency of an addition
-COLUMNS = 8  # vectors side by side in a column kernel: long runs in each row that it reads
+ROWS_AT_ONCE = 8  # in a column kernel: summed in registers before memory is touched
 
 
 def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
@@ -146,19 +146,44 @@ def _row_work(kernel: Kernel, names: tuple[str, ...]) -> UOp:
 
 
 def _columns(kernel: Kernel, common: tuple[int, ...], target: Target) -> Plan:
-    """for c: for r: acc += x[r, c]   ->   for co: for r: acc[0..n] += x[r, co*n .. co*n + n]"""
+    """for c: for r: acc += x[r, c]   ->   for cb: for ro: for c in the block: acc[c] += sum over ru of x[ro*8 + ru, c]
+
+    Rows are read in the order in which they lie, a long run of each; a few rows at a time are summed in registers.
+    """
     column = kernel.loops[common[-1]].name
     wide = lanes(target, widest(kernel.nests[0]))
-    kernel = split(kernel, column, COLUMNS * wide, f"{column}_o", f"{column}_t")
-    kernel = split(kernel, f"{column}_t", wide, f"{column}_u", f"{column}_v")
-    kernel = vector(unroll(kernel, f"{column}_u"), f"{column}_v")
-    tail = [kernel.loop(f"{column}_u").axis, kernel.loop(f"{column}_v").axis]
-    for nest in kernel.nests:
-        order = [a for a in nest.loops if a not in tail] + tail
-        kernel = reorder(kernel, nest.name, *(kernel.loops[a].name for a in order))
-    names = (*(kernel.loops[a].name for a in common[:-1]), f"{column}_o")
+    size, value = _columns_in_block(kernel.loops[common[-1]].extent, wide)
+    kernel = split(kernel, column, size, f"{column}_b", f"{column}_t")
+    kernel = split(kernel, f"{column}_t", wide, f"{column}_o", f"{column}_v")
+    kernel = edge(vector(kernel, f"{column}_v"), f"{column}_o", Edge.PEEL)
+    for name in [n.name for n in kernel.nests]:
+        kernel = _column_nest(kernel, name, f"{column}_o", f"{column}_v")
+    names = (*(kernel.loops[a].name for a in common[:-1]), f"{column}_b")
     kernel, row = fuse_all(kernel, tuple(kernel.loop(n).axis for n in names), "row")
-    return Plan(bind(kernel, row, LoopKind.CHUNK))
+    return Plan(bind(kernel, row, LoopKind.CHUNK), (), {size: value})
+
+
+def _columns_in_block(columns: UOp, wide: int) -> tuple[UOp, UOp]:
+    """(variable, value): whole vectors, about an eighth of the columns, within bounds."""
+    least, most = 4 * wide, 64 * wide
+    share = (columns + (8 * wide - 1)) // (8 * wide) * wide
+    return UOp.variable("g_columns", least, most, dt.index), share.minimum(most).maximum(least)
+
+
+def _column_nest(kernel: Kernel, name: str, outer: str, lane: str) -> Kernel:
+    """The columns of a block inside the rows, the rows of a step inside the columns."""
+    nest = kernel.nest(name)
+    loops = [kernel.loops[a].name for a in nest.loops if kernel.loops[a].name not in (outer, lane)]
+    kernel = reorder(kernel, name, *loops, outer, lane)
+    if len(nest.reduced) != 1:
+        return kernel
+    row = kernel.loops[nest.reduced[0]].name
+    kernel = split(kernel, row, ROWS_AT_ONCE, f"{row}_o", f"{row}_u")
+    kernel = rfactor(kernel, name, f"{row}_o", name=f"{name}_rows")
+    kernel = edge(unroll(kernel, f"{row}_u"), f"{row}_o", Edge.PEEL)
+    front = [n for n in loops if n != row]
+    kernel = reorder(kernel, f"{name}_rows", *front, f"{row}_o", outer, f"{row}_u", lane)
+    return reorder(kernel, name, *front, f"{row}_o", outer, lane)
 
 
 def _whole(kernel: Kernel, target: Target) -> Plan:

@@ -108,10 +108,12 @@ def before_fixed(kernel: Kernel, path: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _check_iteration(kernel: Kernel, nest: Nest, reader: Nest, route: dict[int, tuple[int, ...]]) -> None:
-    """A value that each iteration of a loop overwrites is read before the next one, or after all."""
+    """A value that each iteration of a loop overwrites is read before the next one, or after all; a running one, inside."""
     path = route[nest.id]
     kept = {*nest.dims, *(nest.reduced if folds(kernel, nest) else ())}
     open_loops = _still_open(kernel, nest, reader, path, route)
+    if kernel.nests.index(reader) < kernel.nests.index(nest) and not set(nest.reduced) & set(open_loops):
+        raise MoveError(f"{reader.name} reads {nest.name} before it runs, and not in the loop that it runs in")
     for axis in path:
         if axis not in kept and axis in route[reader.id] and axis not in open_loops:
             name = kernel.loops[axis].name

@@ -62,7 +62,7 @@ def ranged(kernel: UOp) -> UOp:
         if node.op in (Ops.LOOP, Ops.FOLD):
             arg = cast(LoopArg | FoldArg, node.arg)
             tops[arg.axis] = _top(node.src[0], arg.kind)
-    axes = [u for u in kernel.toposort() if u.op is Ops.AXIS and not u.src]
+    axes = [u for u in kernel.toposort() if u.op is Ops.AXIS and not u.src and cast(AxisArg, u.arg).id in tops]
     return substitute(kernel, {u: u.replace(src=(tops[cast(AxisArg, u.arg).id],)) for u in axes})
 
 

@@ -10,7 +10,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops, Scope
 from tests.render.trees import axis, f32, fold, idx, kernel, load, loop, param, size, stage, store, unroll, vector, when
 
-LENGTH = 256  # elements of every buffer
+LENGTH = 96  # elements of every buffer
 TILE = 32  # elements of every register tile
 N = size("n", 0, 8)
 
@@ -62,7 +62,7 @@ class Maker:
     # --- statements ---
 
     def statements(self, around: Around, depth: int) -> list[UOp]:
-        count = self.random.randint(1, 2)
+        count = self.random.randint(1, 3)
         return [self.statement(around, depth) for _ in range(count)]
 
     def statement(self, around: Around, depth: int) -> UOp:
@@ -168,7 +168,7 @@ class Maker:
         if pick < 0.2:
             return f32(self.random.choice((0.5, -1.0, 2.0)))
         if pick < 0.3:
-            return self.offset(around, 100).cast(dt.float32)
+            return self.offset(around, LENGTH).cast(dt.float32)
         if pick < 0.6:
             return load(self.random.choice(self.tiles), self.register(around))
         mask = self.condition(around) if self.random.random() < 0.3 else None

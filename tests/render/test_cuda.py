@@ -104,7 +104,7 @@ def test_a_padded_tile_is_touched_one_by_one() -> None:
     (text,) = texts(program("transpose", 64, 64))
     assert "__shared__ __align__(16) float out0_tile0[4160];" in text
     assert text.count("get<4>(p0") == 1
-    assert not re.search(r"put<4>\\(out0_tile0", text)
+    assert not re.search(r"put<4>\(out0_tile0", text)
 
 
 def test_folds_are_shuffles_and_shared_memory() -> None:

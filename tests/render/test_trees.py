@@ -160,6 +160,27 @@ def test_chunks_and_scalar_arguments(language: str) -> None:
     both(tree, [x], np.zeros(40, np.float32), language, {"n": 5, "scale": 1.5}, chunks=5)
 
 
+@language
+def test_an_address_inside_and_outside_a_loop(language: str) -> None:
+    """The masked load stays in the loop, the other moves out of it; both begin at the same pointer."""
+    value = load(X, N + 4, J < 3, 1.0) + load(X, N + 4)
+    check(language, loop(0, N, loop(1, 5, store(Y, I * 5 + J, value))), sizes={"n": 3})
+
+
+@language
+def test_loads_before_inside_and_after_a_loop(language: str) -> None:
+    first = load(Y, 0)
+    step = (store(Y, I + 1, first), store(Y, 0, first + load(X, I)))
+    check(language, store(Y, 20, first), loop(0, N, *step), store(Y, 21, first), sizes={"n": 4})
+
+
+@language
+def test_loads_around_a_condition(language: str) -> None:
+    first = load(Y, 0)
+    body = (store(Y, I + 1, first), when(I.alu(Ops.CMPEQ, idx(1)), store(Y, 0, 5.0)), store(Y, I + 9, first))
+    check(language, loop(0, N, *body), sizes={"n": 3})
+
+
 # --- registers ---
 
 

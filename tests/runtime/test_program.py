@@ -13,7 +13,7 @@ from ingot.errors import ArgumentError
 from ingot.runtime.buffer import Buffer
 from ingot.runtime.layout import LIMIT_FAULT
 from ingot.runtime.library import Library
-from ingot.runtime.pool import Pool
+from ingot.runtime.pool import Pool, Tuning
 from ingot.runtime.program import CommandFault, Program, ProgramBuilder, float32_word, float64_word, signed
 from tests.runtime.conftest import EAGER, MakePool
 from tests.runtime.kernels import FLUSH, FLUSH_KEY
@@ -399,14 +399,63 @@ def test_a_closed_pool_still_runs(kernels: Kernels, make_pool: MakePool) -> None
     assert (counts == 2).all()
 
 
+# --- when threads are worth it ---
+
+
+def costing(kernels: Kernels, pool: Pool, cost_ns: int, loop: bool = False) -> Program:
+    """A short program that is said to cost so much, once or in a loop."""
+    counts = np.zeros(64, np.int64)
+    builder = ProgramBuilder()
+    builder.keep(counts)
+    left, top = builder.cell(), builder.label()
+    builder.set(left, 2)
+    builder.place(top)
+    builder.run(kernels["mark"], [Buffer.from_array(counts).address, 1], chunks=64, cost_ns=cost_ns)
+    if loop:
+        builder.add(left, -1)
+        builder.branch_if_nonzero(left, top)
+    return builder.finish(pool)
+
+
 def test_small_work_starts_no_threads(kernels: Kernels, make_pool: MakePool) -> None:
-    pool = make_pool(2, EAGER._replace(wake_ns=100_000, solo_ns=3_000))
-    _, address = words(*[0] * 64)
+    pool = make_pool(2, Tuning(wake_ns=100_000))
     for cost, workers in [(1_000, 0), (99_000, 0), (101_000, 1)]:
-        builder = ProgramBuilder()
-        builder.run(kernels["mark"], [address, 1], chunks=64, cost_ns=cost)
-        builder.finish(pool).run()
+        costing(kernels, pool, cost).run()
         assert pool.workers == workers
+
+
+def test_tiny_commands_are_done_alone(kernels: Kernels, make_pool: MakePool) -> None:
+    pool = make_pool(2, EAGER._replace(solo_ns=3_000))
+    for cost, workers in [(2_000, 0), (4_000, 1)]:
+        costing(kernels, pool, cost).run()
+        assert pool.workers == workers
+
+
+def test_work_in_a_loop_is_expected_again(kernels: Kernels, make_pool: MakePool) -> None:
+    pool = make_pool(2, Tuning(wake_ns=100_000))
+    for loop, workers in [(False, 0), (True, 1)]:
+        costing(kernels, pool, 30_000, loop).run()
+        assert pool.workers == workers
+
+
+def test_many_small_runs_in_succession_pay_together(kernels: Kernels, make_pool: MakePool) -> None:
+    pool = make_pool(2, Tuning(wake_ns=20_000_000))
+    program = costing(kernels, pool, 15_000_000)
+    for _ in range(3):
+        program.run()
+    assert pool.workers == 0
+    for _ in range(100):
+        program.run()
+    assert pool.workers == 1
+
+
+def test_small_runs_far_apart_do_not(kernels: Kernels, make_pool: MakePool) -> None:
+    pool = make_pool(2, Tuning(wake_ns=1_000_000))
+    program = costing(kernels, pool, 900_000)
+    for _ in range(12):
+        program.run()
+        time.sleep(0.004)
+    assert pool.workers == 0
 
 
 def test_profile_names_the_slow_command(kernels: Kernels, pool: Pool) -> None:
