@@ -32,8 +32,12 @@ class Command:
 
 COMMANDS = {
     "bench": Command("ingot.cli.bench:run", "time tensor programs beside NumPy and other installed libraries"),
+    "bisect": Command("ingot.cli.bisect:run", "find the compiler step at which a program's numbers first change"),
     "cache": Command("ingot.cli.cache:run", "show or clear the compiled kernels on disk"),
     "env": Command("ingot.cli.env:run", "every setting, its value, where it comes from and what it means"),
+    "ops": Command("ingot.cli.ops:run", "every operation, what it takes and what it does"),
+    "show": Command("ingot.cli.show:run", "what a stage of the compiler makes of an expression"),
+    "why": Command("ingot.cli.why:run", "the kernels of an expression, and why each is one"),
 }
 
 

@@ -10,7 +10,6 @@ With SPEC on, each node made by a rule remembers that rule, so that a spec fault
 from __future__ import annotations
 
 import atexit
-import sys
 import time
 import weakref
 
@@ -88,4 +87,4 @@ class _Exit:
 def _print_at_exit() -> None:
     if not _Exit.registered:
         _Exit.registered = True
-        atexit.register(lambda: print(report(), file=sys.stderr))
+        atexit.register(lambda: print(report()))

@@ -163,7 +163,8 @@ ACCESS: dict[Ops, Row] = {
     Ops.LOAD: row("memory, offset[, mask, else]", is_.loads),
 }
 
-PRIMITIVE = Spec("primitive", {**LEAVES, **ELEMENTWISE, **MOVES, **GRAPH, **REGIONS})
+_IOTA = row("iota, the one op that kernels know", is_.arg(OpArg), is_.iota)
+PRIMITIVE = Spec("primitive", {**LEAVES, **ELEMENTWISE, **MOVES, **GRAPH, **REGIONS, Ops.OP: _IOTA})
 PROGRAM = Spec("program", {**PRIMITIVE.rows, Ops.OP: row("a registered name", is_.arg(OpArg), is_.registered)})
 KERNEL = Spec("kernel", {**LEAVES, **ELEMENTWISE, **STATEMENTS, **ACCESS}, (tree_faults,))
 

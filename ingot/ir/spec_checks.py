@@ -147,6 +147,11 @@ def binds(node: UOp) -> str:
     return _unless(variable_.vmin <= int(value.value) <= variable_.vmax, f"{value.value} is outside the variable")
 
 
+def iota(node: UOp) -> str:
+    name = cast(OpArg, node.arg).name
+    return "" if name == "iota" else f"{name} was not lowered"
+
+
 def registered(node: UOp) -> str:
     name = cast(OpArg, node.arg).name
     return _unless(name in NAMED, f"no operation is called {name!r}")

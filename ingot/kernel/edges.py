@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
 from ingot.ir import dtype as dt
+from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopArg, LoopKind, Ops, Scope, StageArg
 from ingot.ir.rewrite import substitute
@@ -27,15 +29,19 @@ def loop_node(loop: Loop, extent: UOp, body: tuple[UOp, ...]) -> UOp:
     return UOp(Ops.LOOP, dt.void, (extent, *body), LoopArg(loop.axis, loop.kind, loop.name))
 
 
-def peeled(loop: Loop, tails: list[Loop], body: tuple[UOp, ...]) -> list[UOp]:
+Extents = Mapping[UOp, UOp | int]
+
+
+def peeled(loop: Loop, tails: list[Loop], body: tuple[UOp, ...], most: Extents) -> list[UOp]:
     """for io in 0..tiles: ask   ->   for io in 0..full: do not ask;  if full < tiles: io = full, ask
 
     In the last tile, an unrolled loop over nothing but memory becomes a loop that ends where the extent does.
     """
     assert loop.full is not None
-    main = tuple(settled(s, [t.inside for t in tails]) for s in body)
+    answers = in_full_tiles(loop, tails, most)
+    main = tuple(settled(s, answers) for s in body)
     plain = [t for t in tails if t.kind is LoopKind.UNROLL and not _in_a_tile(t, body)]
-    rest = tuple(_rolled(settled(s, [t.inside for t in plain]), plain) for s in body)
+    rest = tuple(_rolled(settled(s, {t.inside: TRUE for t in plain}), plain) for s in body)
     last = tuple(substitute(s, {loop.counter: loop.full}) for s in rest)
     more = loop.full < loop.extent
     return [loop_node(loop, loop.full, main), UOp(Ops.WHEN, dt.void, (more, *last))]
@@ -72,9 +78,22 @@ def _rolled(statement: UOp, loops: list[Loop]) -> UOp:
     return changed[statement]
 
 
-def settled(statement: UOp, questions: list[UOp]) -> UOp:
-    """The statement with these conditions known to be true."""
-    changed: dict[UOp, UOp] = dict.fromkeys(questions, TRUE)
+def in_full_tiles(loop: Loop, tails: list[Loop], most: Extents) -> dict[UOp, UOp]:
+    """What `inside the extent?` becomes where the tile is full: true, unless a further split has a partial tile of its own."""
+    if loop.tile is None:
+        return {}
+    short, whole = loop.tile
+    answers: dict[UOp, UOp] = {}
+    for tail in tails:
+        asked = substitute(tail.extent, {short: whole})
+        if asked is not tail.extent:
+            answers[tail.inside] = simplify(tail.counter < asked, most)
+    return answers
+
+
+def settled(statement: UOp, answers: Mapping[UOp, UOp]) -> UOp:
+    """The statement with the answers in place of their questions."""
+    changed: dict[UOp, UOp] = dict(answers)
     for node in statement.toposort():
         if node not in changed:
             changed[node] = _without_true(node, tuple(changed[s] for s in node.src))

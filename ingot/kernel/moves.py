@@ -31,8 +31,8 @@ def split(kernel: Kernel, loop: str, by: int | UOp, outer: str | None = None, in
     factor = index(by) if isinstance(by, int) else by
     first = kernel.fresh_axis()
     out = Loop(first, outer or f"{loop}o", _tiles(old.extent, factor), _tiles(old.capacity, factor))
-    out = replace(out, full=(old.extent // factor).simplify())
     rest = factor if _divides(factor, old.extent) else factor.minimum(old.extent - out.counter * factor).simplify()
+    out = replace(out, full=(old.extent // factor).simplify(), tile=(rest, factor))
     inn = Loop(first + 1, inner or f"{loop}i", rest, factor)
     whole = out.counter * factor + inn.counter
     changed = _replace_axis(kernel, old, (out, inn), whole, factor)
@@ -351,12 +351,15 @@ def _loads(expression: UOp, buffer: UOp) -> bool:
 def fuse(kernel: Kernel, outer: str, inner: str, name: str) -> Kernel:
     """for i in 0..m: for j in 0..n: s(i, j)   ->   for c in 0..m*n: s(c / n, c % n)
 
-    Needs: the inner extent depends on no loop, and nests that have one of the loops have both, next to each other.
+    Needs: the inner extent depends on no loop, the outer not on the inner one, and nests that have one of the loops have
+    both, next to each other.
     """
     first, second = kernel.loop(outer), kernel.loop(inner)
     pair = (first.axis, second.axis)
     if axes_in(second.extent):
         raise MoveError(f"fuse: the extent of {inner} depends on other loops")
+    if second.axis in axes_in(first.extent):
+        raise MoveError(f"fuse: the extent of {outer} depends on {inner}")
     for nest in kernel.nests:
         _needs_both(nest, pair, outer, inner)
     size = second.extent
@@ -373,36 +376,41 @@ def fuse(kernel: Kernel, outer: str, inner: str, name: str) -> Kernel:
 
 
 def _needs_both(nest: Nest, pair: tuple[int, int], outer: str, inner: str) -> None:
+    """Both loops or none, next to each other; of the axes that a value has it may be one."""
     for axes in (nest.loops, nest.dims, nest.reduced):
         places = [axes.index(a) for a in pair if a in axes]
-        if places and (len(places) == 1 or places[1] != places[0] + 1):
+        alone = len(places) == 1 and axes is not nest.dims
+        if alone or (len(places) == 2 and places[1] != places[0] + 1):
             raise MoveError(f"fuse: nest {nest.name} does not have {inner} directly inside {outer}")
 
 
 def _fused_nest(nest: Nest, pair: tuple[int, int], axis: int) -> Nest:
     def join(axes: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(axis if a == pair[0] else a for a in axes if a != pair[1])
+        return tuple(dict.fromkeys(axis if a in pair else a for a in axes))
 
     body = replace(nest.body, axes=join(nest.body.axes)) if isinstance(nest.body, Reduce) else nest.body
     return replace(nest, loops=join(nest.loops), dims=join(nest.dims), body=body)
 
 
 def _fused_reads(kernel: Kernel, expression: UOp, pair: tuple[int, int], whole: Loop) -> UOp:
-    """Reads of a nest that had both axes get one index instead of two."""
-    counters = tuple(kernel.loops[a].counter for a in pair)
+    """Reads of a nest that had one axis or both get one index instead."""
     changes: dict[UOp, UOp] = {}
     for node in values_in(expression):
         dims = kernel.by_id(cast(ValueArg, node.arg).nest).dims
-        if pair[0] not in dims:
-            continue
-        at = dims.index(pair[0])
-        if node.src[at : at + 2] == counters:
-            changes[node] = node.replace(src=(*node.src[:at], whole.counter, *node.src[at + 2 :]))
-        else:
-            size = kernel.loops[pair[1]].extent
-            flat = (node.src[at] * size + node.src[at + 1]).simplify()
-            changes[node] = node.replace(src=(*node.src[:at], flat, *node.src[at + 2 :]))
+        own = [a for a in dims if a in pair]
+        if own:
+            at = dims.index(own[0])
+            one = _one_index(kernel, pair, dict(zip(dims, node.src, strict=True)), whole)
+            changes[node] = node.replace(src=(*node.src[:at], one, *node.src[at + len(own) :]))
     return substitute(expression, changes) if changes else expression
+
+
+def _one_index(kernel: Kernel, pair: tuple[int, int], indices: dict[int, UOp], whole: Loop) -> UOp:
+    """Where a value with one axis or both is read; where it has one, it is the same all along the other."""
+    if all(indices.get(a, kernel.loops[a].counter) is kernel.loops[a].counter for a in pair):
+        return whole.counter
+    first, second = (indices.get(a, index(0)) for a in pair)
+    return (first * kernel.loops[pair[1]].extent + second).simplify()
 
 
 def detach(kernel: Kernel, nest: str, loop: str, name: str) -> Kernel:

@@ -44,6 +44,7 @@ class Loop:
     kind: LoopKind = LoopKind.LOOP
     edge: Edge = Edge.MASK
     full: UOp | None = None  # of the outer loop of a split: how many tiles are full
+    tile: tuple[UOp, UOp] | None = None  # and how long its tiles are: this one, and a full one
 
     @property
     def counter(self) -> UOp:
@@ -61,7 +62,8 @@ class Loop:
     def substituted(self, mapping: Mapping[UOp, UOp]) -> Loop:
         """The loop with counters of other loops replaced in its extent."""
         full = None if self.full is None else substitute(self.full, mapping)
-        return replace(self, extent=substitute(self.extent, mapping), full=full)
+        tile = None if self.tile is None else (substitute(self.tile[0], mapping), substitute(self.tile[1], mapping))
+        return replace(self, extent=substitute(self.extent, mapping), full=full, tile=tile)
 
 
 WHOLE = frozenset({LoopKind.UNROLL, LoopKind.VECTOR, LoopKind.WARP, LoopKind.LANE})

@@ -99,6 +99,9 @@ def online(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) -> Ke
 
 
 def _share_loop(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) -> Kernel:
+    for name, loop in zip(nests, loops, strict=True):
+        if kernel.loop(loop).axis not in _fold(kernel.nest(name), "online").axes:
+            raise MoveError(f"online: {name} does not reduce over {loop}")
     first = kernel.loop(loops[0])
     same = {kernel.loop(n).axis: first.axis for n in loops[1:]}
     if any(kernel.loops[a].extent is not first.extent for a in same):
@@ -137,7 +140,7 @@ def _partial(kernel: Kernel, name: str, loop: str) -> Kernel:
     nest = kernel.nest(name)
     if len(_reduce(nest).axes) > 1:
         return rfactor(kernel, name, loop, name=f"{name}.part")
-    body = _fold(nest, "online")
+    body = _reduce(nest)
     part = replace(nest, id=kernel.fresh_nest(), name=f"{name}.part", dims=nest.loops, body=Map(body.values[0]))
     read = part.value(*(kernel.loops[a].counter for a in part.dims))
     final = replace(nest, body=replace(body, values=(read,)))

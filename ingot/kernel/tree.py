@@ -134,14 +134,14 @@ class _Writer:
         return self._nodes(root)
 
     def _branch(self, root: Branch, path: tuple[int, ...]) -> Branch:
-        loops = self._inside(path)
+        return root.at(self._inside(path))
+
+    def _inside(self, path: tuple[int, ...]) -> list[Loop]:
+        loops = [self.kernel.loops[a] for a in path]
         if path not in self.checked:
             self.checked.add(path)
             check_order(self.kernel, loops)
-        return root.at(loops)
-
-    def _inside(self, path: tuple[int, ...]) -> list[Loop]:
-        return [self.kernel.loops[a] for a in path]
+        return loops
 
     def _depth(self, nest: Nest) -> int:
         """In how many loops its state begins anew."""
@@ -263,7 +263,7 @@ class _Writer:
         """The fill of one iteration, if there is such an iteration."""
         path, loop = self.route[nest.id], self.kernel.loops[ahead.axis]
         inner = Branch(None)
-        inside = inner.at(self._inside(path[path.index(ahead.axis) + 1 :]))
+        inside = inner.at(self._inside(path)[path.index(ahead.axis) + 1 :])
         inside.children.append(self._filled(nest, cast(Map, nest.body)))
         step = step.simplify()
         statements = (substitute(s, {loop.counter: step}).simplify() for s in self._nodes(inner))
@@ -376,7 +376,7 @@ class _Writer:
             body = self._nodes(child)
             tails = self._tails(loop, child) if loop.edge is Edge.PEEL else []
             if tails and loop.full is not None:
-                result.extend(peeled(loop, tails, body))
+                result.extend(peeled(loop, tails, body, self.most))
             else:
                 extent = loop.capacity if loop.kind not in _EXACT else loop.extent
                 result.append(loop_node(loop, extent, body))

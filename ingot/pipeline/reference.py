@@ -48,6 +48,11 @@ def interpreted(roots: Sequence[UOp]) -> list[Buffer]:
     return made.run([memory(leaf) for leaf in made.leaves])
 
 
+def array(node: UOp, variables: Mapping[str, int]) -> Array:
+    """The memory of a BUFFER node as an array."""
+    return memory(node).as_array(dt.to_numpy(node.dtype), numbers(node, variables))
+
+
 def numbers(node: UOp, variables: Mapping[str, int]) -> tuple[int, ...]:
     """The shape of a node for these values of its variables."""
     return tuple(n if isinstance(n, int) else evaluate(source(n), variables) for n in node.shape)

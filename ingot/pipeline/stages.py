@@ -93,7 +93,7 @@ class Stage(Generic[In, Out]):
 
 # --- what the stages do -----------------------------------------------------------------------------------------------
 
-_NO_KERNEL = REGION | {Ops.ASSIGN, Ops.AFTER, Ops.SIZE_OF, Ops.FUNCTION}
+_NO_KERNEL = REGION | {Ops.ASSIGN, Ops.AFTER, Ops.SIZE_OF}
 
 
 def _fuse(lowered: UOp, work: Work) -> Fusion:

@@ -112,22 +112,29 @@ class Function:
     module: Any
     handle: Any
 
-    def launch(
-        self,
-        grid: tuple[int, int, int],
-        threads: int,
-        buffers: Sequence[int],
-        sizes: Sequence[int | np.generic],
-        stream: int = 0,
-    ) -> None:
-        """Start it: device addresses in slot order, then the scalars as the kernel takes them."""
-        if 0 in grid:
-            return
-        driver = self.device.driver
-        values = [np.array([address], np.uint64) for address in buffers]
-        values += [np.array([size], np.int64 if isinstance(size, int) else size.dtype) for size in sizes]
-        pointers = np.array([value.ctypes.data for value in values], np.uint64)
-        _driver(driver.cuLaunchKernel(self.handle, *grid, threads, 1, 1, 0, stream, pointers.ctypes.data, 0))
+    def prepare(
+        self, grid: tuple[int, int, int], threads: int, buffers: Sequence[int], sizes: Sequence[int | np.generic]
+    ) -> Call:
+        """A launch ready to start: device addresses in slot order, then the scalars as the kernel takes them."""
+        words = [np.array([address], np.uint64) for address in buffers]
+        words += [np.array([size], np.int64 if isinstance(size, int) else size.dtype) for size in sizes]
+        return Call(self, (*grid, threads, 1, 1), words)
+
+
+class Call:
+    """A kernel with its arguments; it can be started many times."""
+
+    def __init__(self, function: Function, shape: tuple[int, ...], words: list[Array]) -> None:
+        self.function = function
+        self.shape = shape
+        self.words = words
+        self.pointers = np.array([word.ctypes.data for word in words], np.uint64)
+
+    def launch(self, stream: int = 0) -> None:
+        if 0 not in self.shape:
+            driver = self.function.device.driver
+            address = self.pointers.ctypes.data
+            _driver(driver.cuLaunchKernel(self.function.handle, *self.shape, 0, stream, address, 0))
 
 
 class Memory:

@@ -22,17 +22,17 @@ _TURNS = (Ops.PERMUTE, Ops.FLIP, Ops.PAD, Ops.STRIDE, Ops.WINDOW)
 
 def label(output: UOp, stored: Container[UOp]) -> str:
     """The ops that the kernel of `output` computes, the last one first."""
-    inside = _inside(output, stored)
-    names = dict.fromkeys(name for name in map(_name, inside) if name)
+    nodes = inside(output, stored)
+    names = dict.fromkeys(name for name in map(_name, nodes) if name)
     if not names:
-        names = dict.fromkeys([_moved(inside)])
+        names = dict.fromkeys([_moved(nodes)])
     shown = list(names)[:MOST_NAMES]
     more = len(names) - len(shown)
     text = "_".join((*shown, f"{more}_more")) if more else "_".join(shown)
     return re.sub(r"\W", "_", text)
 
 
-def _inside(output: UOp, stored: Container[UOp]) -> list[UOp]:
+def inside(output: UOp, stored: Container[UOp]) -> list[UOp]:
     """The nodes that the kernel computes, the output first; sizes and the combines of reductions are none of them."""
 
     def is_leaf(node: UOp) -> bool:
@@ -60,10 +60,10 @@ def _name(node: UOp) -> str:
     return _WORDS.get(node.op, node.op.name.lower())
 
 
-def _moved(inside: list[UOp]) -> str:
+def _moved(nodes: list[UOp]) -> str:
     """A kernel that computes nothing."""
-    turns = [u.op.name.lower() for u in inside if u.op in _TURNS]
+    turns = [u.op.name.lower() for u in nodes if u.op in _TURNS]
     if turns:
         return turns[0]
-    sources = {s for u in inside for s in u.src if s.dtype is not dt.index}
-    return "copy" if any(s.op is not Ops.CONST and s not in inside for s in sources) else "fill"
+    sources = {s for u in nodes for s in u.src if s.dtype is not dt.index}
+    return "copy" if any(s.op is not Ops.CONST and s not in nodes for s in sources) else "fill"

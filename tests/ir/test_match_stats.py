@@ -55,9 +55,9 @@ def test_printed_at_exit_dearest_first() -> None:
     done = subprocess.run(
         [sys.executable, "-c", source], capture_output=True, text=True, cwd=ROOT, env=environment, check=True
     )
-    lines = [line for line in done.stderr.split("\n") if line]
+    lines = [line for line in done.stdout.split("\n") if line]
     assert len(lines) > 10
     assert all(LINE.match(line) for line in lines)
     totals = [float(line.split(" / ")[2].split(" ms")[0]) for line in lines[:-1]]
     assert totals == sorted(totals, reverse=True)
-    assert "algebra.py:" in done.stderr
+    assert "algebra.py:" in done.stdout

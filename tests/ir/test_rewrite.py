@@ -66,9 +66,9 @@ def test_a_hundred_thousand_nodes_deep(bottom_up: bool) -> None:
         for _ in range(count):
             graph = UOp(Ops.NEG, dt.index, (graph,))
         swap = PatternMatcher([(-x, UPat.var("x").alu(Ops.FLOOR))])
-        start = time.perf_counter()
+        start = time.process_time()
         made = graph_rewrite(graph, swap, bottom_up=bottom_up)
-        spent = time.perf_counter() - start
+        spent = time.process_time() - start
         nodes = made.toposort()
     assert sum(u.op is Ops.FLOOR for u in nodes) == count
     assert len(nodes) == count + 1

@@ -9,7 +9,8 @@ from ingot.ir.algebra import symbolic
 from ingot.ir.pattern import PatternMatcher, Rule, UPat
 from tests.ir.rule_samples import FLOATS, INTS, Sampler, disagreement, well_typed
 
-INSTANCES = 150
+INSTANCES = 1000  # nodes tried at most
+ENOUGH = 60  # matches that are compared
 
 
 def _name(rule: Rule) -> str:
@@ -28,9 +29,11 @@ def test_rule_keeps_meaning(rule: Rule) -> None:
         if made is None:
             continue
         matched += 1
+        if matched > ENOUGH:
+            break
         wrong = disagreement(sampler, node, made)
         assert not wrong, f"{rule} at {rule.location}: {wrong}"
-    assert matched >= 5, f"{rule} at {rule.location} was matched by {matched} of {INSTANCES} instances"
+    assert matched >= 20, f"{rule} at {rule.location} was matched by {matched} of {INSTANCES} instances"
 
 
 f, i, x = UPat.var("f", FLOATS), UPat.var("i", INTS), UPat.var("x")

@@ -331,8 +331,8 @@ MOVES: dict[str, Drawn] = {
           best1_next9 = i64[1]  # register
           part032 = f32[4]  # register
           part133 = i64[4]  # register
-          part0_next40 = f32[4]  # register
-          part1_next41 = i64[4]  # register
+          part0_next40 = f32[1]  # register
+          part1_next41 = i64[1]  # register
           for rv in range(4):  # unroll
             part032[rv] = (-inf)
             part133[rv] = 9223372036854775807

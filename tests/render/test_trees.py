@@ -169,9 +169,10 @@ def test_an_address_inside_and_outside_a_loop(language: str) -> None:
 
 @language
 def test_loads_before_inside_and_after_a_loop(language: str) -> None:
-    first = load(Y, 0)
-    step = (store(Y, I + 1, first), store(Y, 0, first + load(X, I)))
-    check(language, store(Y, 20, first), loop(0, N, *step), store(Y, 21, first), sizes={"n": 4})
+    acc, first = stage(0, 1), load(Y, 0)
+    step = (store(acc, 0, load(acc, 0) + first), store(Y, 0, first + load(X, I)))
+    body = (acc, store(acc, 0, first), loop(0, N, *step), store(Y, 1, load(acc, 0)), store(Y, 2, first))
+    check(language, *body, sizes={"n": 4})
 
 
 @language

@@ -30,7 +30,8 @@ def test_size_classes_waste_at_most_a_quarter() -> None:
 
 
 def test_live_blocks_do_not_overlap() -> None:
-    buffers = [Buffer.allocate(nbytes) for nbytes in [100, 1000, 10_000, 100_000] * 20]
+    """More than a slab of each small size."""
+    buffers = [Buffer.allocate(nbytes) for nbytes in [100] * 3000 + [1000] * 600 + [10_000, 100_000] * 40]
     spans = sorted((b.address, b.address + b.nbytes) for b in buffers)
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
@@ -92,6 +93,11 @@ def test_what_is_kept_is_bounded() -> None:
     assert allocator.cached_bytes == 0
     del leases
     assert 0 < allocator.cached_bytes <= 1 << 20
+    for _ in range(20):
+        lease = allocator.lease(200_000)
+        held = allocator.cached_bytes
+        del lease
+        assert allocator.cached_bytes > held
     lease = allocator.lease(4 << 20)
     del lease
     assert allocator.cached_bytes <= 1 << 20, "a block above the limit goes back to the system"
