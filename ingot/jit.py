@@ -49,7 +49,7 @@ class Jit(Generic[P, R]):
         for value, kind in zip(args, self.kinds, strict=True):
             if value.__class__ is not Tensor or value.kind is not kind:
                 return None
-            found.append(value.buffer)
+            found.append(cast(Buffer, value.buffer))
         return found
 
     def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:

@@ -400,7 +400,7 @@ def _loops_inside(branch: Branch) -> list[Loop]:
 _EXACT = frozenset({LoopKind.LOOP, LoopKind.CHUNK, LoopKind.BLOCK})
 
 
-def _masked(load: UOp, guards: dict[int, UOp], conditions: list[UOp], used: set[int]) -> UOp:
+def _masked(load: UOp, guards: dict[int, UOp], conditions: list[UOp], used: frozenset[int] | set[int]) -> UOp:
     """The load with the questions about the loops `used`."""
     asked = [c for a, c in guards.items() if a in used] + [c for c in conditions if axes_in(c) & used]
     mask = all_of([*load.src[2:3], *asked])

@@ -36,7 +36,7 @@ def fuse(roots: Sequence[UOp], prices: Prices = PRICES) -> Fusion:
     graph = _Graph(tuple(dict.fromkeys(roots)))
     fusion = Fusion(tuple(roots), _cheapest(graph, prices))
     for node in [u for u in graph.order if u in fusion.reasons and 0 not in u.shape]:
-        _draft_until_legal(graph, fusion, node, prices)
+        _draft_until_legal(graph, fusion, node)
     fusion.drafts.sort(key=lambda d: graph.position[d.outputs[0]])
     return fusion
 
@@ -59,13 +59,13 @@ def _price(graph: _Graph, reasons: dict[UOp, str], prices: Prices) -> float:
     return prices.kernels(len(regions), [r.size for r in different.values()])
 
 
-def _draft_until_legal(graph: _Graph, fusion: Fusion, node: UOp, prices: Prices) -> None:
+def _draft_until_legal(graph: _Graph, fusion: Fusion, node: UOp) -> None:
     """Draft a kernel; store what cannot stay inside it, as a kernel of its own, and draft again."""
     waiting = [node]
     while waiting:
         output = waiting.pop()
         region = region_of(output, fusion.reasons)
-        made, broken = drafted(region, prices)
+        made, broken = drafted(region)
         if broken is None:
             nodes = {param: leaf for leaf, param in region.leaves.items()}
             buffers = tuple(output if u is region.root else nodes[u] for u in made.buffers)
@@ -142,41 +142,39 @@ class _Graph:
         return node
 
 
-_drafts: dict[tuple[UOp, Prices], tuple[Draft, tuple[UOp, str] | None]] = {}
-_known: set[UOp] = set()
+_drafts: dict[UOp, tuple[Draft, tuple[UOp, str] | None]] = {}
 KEPT_DRAFTS = 8192
 
 
 def is_known(root: UOp) -> bool:
     """A region that was drafted before, so its kernel is compiled already."""
-    return root in _known
+    return root in _drafts
 
 
-def drafted(region: Region, prices: Prices) -> tuple[Draft, tuple[UOp, str] | None]:
+def drafted(region: Region) -> tuple[Draft, tuple[UOp, str] | None]:
     """The draft of a region, and what cannot stay in it. The same region is drafted once."""
-    key = (region.root, prices)
+    key = region.root
     if key not in _drafts:
         if len(_drafts) >= KEPT_DRAFTS:
             _drafts.pop(next(iter(_drafts)))
         made = draft("kernel", (region.root,), lambda u: False)
-        _drafts[key] = made, misfit(made, prices)
-        _known.add(region.root)
+        _drafts[key] = made, misfit(made)
     return _drafts[key]
 
 
-def misfit(made: Draft, prices: Prices) -> tuple[UOp, str] | None:
+def misfit(made: Draft) -> tuple[UOp, str] | None:
     """A reduction that cannot stay in this kernel, and why."""
     kernel = made.kernel
     for nest in kernel.nests:
         if isinstance(nest.body, Store):
             continue
-        reason = _misfit(kernel, nest, prices)
+        reason = _misfit(kernel, nest)
         if reason:
             return made.reductions[nest.id], reason
     return None
 
 
-def _misfit(kernel: Kernel, nest: Nest, prices: Prices) -> str:
+def _misfit(kernel: Kernel, nest: Nest) -> str:
     along = 0
     for reader, read in kernel.readers(nest):
         counters = [kernel.loops[a].counter for a in reader.loops]
@@ -190,8 +188,6 @@ def _misfit(kernel: Kernel, nest: Nest, prices: Prices) -> str:
             return "it feeds a contraction, whose operands are packed from memory"
     if along > 1 and not streams(kernel):
         return f"{along} reductions run along it"
-    if streams(kernel) and prices.streaming(kernel, nest) is False:
-        return "computing it again costs more than storing it"
     return ""
 
 

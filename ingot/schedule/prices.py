@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from ingot.ir.node import UOp
 from ingot.ir.opcode import ELEMENTWISE, Ops
-from ingot.kernel.nest import Kernel, Nest
 from ingot.kernel.structure import DEAR
+from ingot.target import Costs
 
 MAX_RECOMPUTE = 64
+DEAR_STEPS = 20.0  # instructions of an exponential, or what a division takes in their place
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +19,7 @@ class Prices:
 
     byte: float = 0.1  # to or from memory
     step: float = 0.02  # one simple vector operation
-    dear: float = 0.35  # exp, division, ...
-    multiply_add: float = 0.008
+    dear: float = 0.4  # exp, division, ...
     launch: float = 30e3  # scheduling and running one kernel more
     compile: float = 15e6
     compile_step: float = 0.3e6
@@ -46,9 +46,11 @@ class Prices:
         """`count` kernels to schedule and launch, and new ones of these many operations to compile."""
         return count * self.launch + sum(self.compile + size * self.compile_step for size in new)
 
-    def streaming(self, kernel: Kernel, nest: Nest) -> bool:
-        """A contraction inside a streaming softmax pays while its inner length is short."""
-        return True
+
+def prices_of(costs: Costs) -> Prices:
+    """Prices from what was measured on this machine."""
+    step = 2.0 / costs.fma_gflops
+    return Prices(byte=1.0 / costs.memory_bytes_per_ns, step=step, dear=DEAR_STEPS * step)
 
 
 PRICES = Prices()

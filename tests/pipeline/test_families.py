@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ingot as ig
-from ingot.pipeline.realize import session
+from ingot.pipeline.session import session
 
 RNG = np.random.default_rng(5)
 Program = Callable[..., ig.Tensor]
@@ -69,15 +69,15 @@ def run(name: str, m: int, n: int) -> None:
 def test_another_shape_compiles_nothing(name: str) -> None:
     for m, n in FIRST:
         run(name, m, n)
-    before = session.compiler().compiled
+    before = session.forge().compiled
     for m, n in LATER:
         run(name, m, n)
-    assert session.compiler().compiled == before
+    assert session.forge().compiled == before
 
 
 def test_numbers_are_arguments() -> None:
     x = ig.from_numpy(floats(10, 10))
     (x * 1.25 + 0.75).realize()
-    before = session.compiler().compiled
+    before = session.forge().compiled
     np.testing.assert_allclose((x * -3.5 + 2.25).numpy(), x.numpy() * np.float32(-3.5) + np.float32(2.25))
-    assert session.compiler().compiled == before
+    assert session.forge().compiled == before
