@@ -28,7 +28,7 @@ bench: $(STAMP)
 	$(BIN)/python -m ingot bench $(ARGS)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -q $(ARGS)
+	$(BIN)/python -m pytest -q -n auto $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check

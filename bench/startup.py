@@ -76,7 +76,9 @@ def first_results(rounds: int) -> None:
     peer = median(times["jax"])
     for name, found in times.items():
         low, high = min(found), max(found)
-        print(f"first result, {name:20} {median(found):8.1f} ms  [{low:.1f} .. {high:.1f}]  {median(found) / peer:.2f} x jax")
+        print(
+            f"first result, {name:20} {median(found):8.1f} ms  [{low:.1f} .. {high:.1f}]  {median(found) / peer:.2f} x jax"
+        )
 
 
 def best(call: Callable[[], object], calls: int = 5000, rounds: int = 9) -> float:

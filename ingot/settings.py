@@ -9,7 +9,6 @@ The environment is read at the first use, not at import: a bad value is the user
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -47,7 +46,7 @@ def default_cache_dir() -> Path:
         return Path(base) / "ingot"
     home = os.path.expanduser("~")
     if home == "~":  # a user without a home directory, as in some containers
-        return Path(tempfile.gettempdir()) / f"ingot-{os.getuid()}"
+        return Path(os.environ.get("TMPDIR", "/tmp")) / f"ingot-{os.getuid()}"
     return Path(home) / ".cache" / "ingot"
 
 

@@ -7,9 +7,7 @@ Out: `host()` (a `Target`), the row `SM90A` (a `GpuTarget`), and `Costs`: the pr
 
 import json
 import os
-import platform
 import re
-import tempfile
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
@@ -148,7 +146,7 @@ def host() -> Target:
     """This machine. What cannot be read keeps the row's cautious value."""
     text = _read(Path("/proc/cpuinfo"))
     caches = read_caches(Path("/sys/devices/system/cpu/cpu0/cache"))
-    row = describe(platform.machine(), text)
+    row = describe(os.uname().machine, text)
     return replace(
         row,
         l1=caches.get(1, row.l1),
@@ -265,6 +263,6 @@ def save_costs(directory: Path, target: Target, costs: Costs) -> None:
     """Write whole or not at all: another process may read at this moment."""
     directory.mkdir(parents=True, exist_ok=True)
     path = costs_file(directory, target)
-    with tempfile.NamedTemporaryFile("w", dir=directory, suffix=".tmp", delete=False) as out:
-        json.dump(asdict(costs), out, indent=1)
-    os.replace(out.name, path)
+    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+    unfinished.write_text(json.dumps(asdict(costs), indent=1))
+    os.replace(unfinished, path)

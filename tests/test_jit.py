@@ -1,9 +1,11 @@
 """jit: the same results as without it, for every form of arguments and results, and clear errors."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import ingot as ig
 from ingot.errors import ArgumentError
@@ -11,7 +13,7 @@ from ingot.errors import ArgumentError
 RNG = np.random.default_rng(3)
 
 
-def floats(*shape: int) -> np.ndarray:
+def floats(*shape: int) -> NDArray[np.float32]:
     return RNG.standard_normal(shape, dtype=np.float32)
 
 
@@ -63,7 +65,7 @@ def test_order_of_use_does_not_matter() -> None:
 
 def test_several_results_and_keywords() -> None:
     @ig.jit
-    def parts(x: ig.Tensor, *, y: ig.Tensor) -> dict[str, object]:
+    def parts(x: ig.Tensor, *, y: ig.Tensor) -> dict[str, Any]:
         return {"sum": x + y, "both": (x, y * 2.0)}
 
     a, b = floats(3, 4), floats(3, 4)

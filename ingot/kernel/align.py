@@ -1,6 +1,6 @@
 """Sharing loops: reductions run inside the loops of their readers. In: nests with loops of their own. Out: nests that share.
 
-    m[f] over r;  out[i, j] reads m[i]   ->   for i: m over r; for j: out
+m[f] over r;  out[i, j] reads m[i]   ->   for i: m over r; for j: out
 """
 
 from __future__ import annotations

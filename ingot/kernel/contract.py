@@ -17,7 +17,7 @@ from ingot.kernel.align import align, fuse_all
 from ingot.kernel.maps import lanes
 from ingot.kernel.moves import bind, detach, edge, layout, reorder, split, stage, unroll, vector
 from ingot.kernel.nest import Edge, Kernel, Nest, Reduce, Store, axes_in
-from ingot.kernel.plan import Plan
+from ingot.kernel.plan import Plan, expected
 from ingot.kernel.reduction import rfactor
 from ingot.kernel.structure import contraction, unit_axis
 from ingot.target import Target
@@ -48,7 +48,8 @@ def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
     kernel, roles = _single(kernel, nest.name, _roles(kernel, nest))
     tile, guards = _tile(kernel.loop(roles.column).extent, hints, wide)
     depth = kernel.loop(roles.inner).extent
-    shallow = hints.get(depth, DEPTH + 1) <= DEPTH
+    known = expected(depth, hints)
+    shallow = known is not None and known <= DEPTH
     limit = depth < DEPTH + 1 if shallow else UOp.const(dt.index, DEPTH) < depth
     block, value = _rows_in_block(kernel.loop(roles.row).extent, tile)
     kernel = _tiled(kernel, nest.name, roles, tile, block, wide, shallow)
@@ -111,7 +112,7 @@ def _single(kernel: Kernel, name: str, roles: tuple[tuple[int, ...], ...]) -> tu
 
 
 def _tile(columns: UOp, hints: Mapping[UOp, int], wide: int) -> tuple[Tile, tuple[UOp, ...]]:
-    known = hints.get(columns)
+    known = expected(columns, hints)
     guards: list[UOp] = []
     for limit, tile in TILES:
         if limit is None or known is None:

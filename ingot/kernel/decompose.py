@@ -8,7 +8,7 @@
     IDIV MOD                               x // 0 = x % 0 = 0, least // -1 wraps
     SHL SHR                                by the width or more: nothing but the sign is left
 
-All targets then compute the same bits. A node whose operands are made safe here is tagged, so that a second run leaves it.
+All targets then compute the same bits. A node whose operands are made safe here is tagged: a second run leaves it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import CASTS, COMPARE, ELEMENTWISE, Ops
 from ingot.kernel import elementary32, elementary64, integers
 from ingot.kernel import numeric as nu
+from ingot.kernel.emulate import emulate
 from ingot.kernel.integers import GUARDED
+from ingot.target import Target
 
 SHORT = (dt.float16, dt.bfloat16)
 F32 = dt.float32
 
 
-def decompose(root: UOp) -> UOp:
-    """Rewrite everything below, sources first."""
+def decompose(root: UOp, target: Target | None = None) -> UOp:
+    """Rewrite everything below, sources first. `target`: where it shall run; None has all the usual instructions."""
     done: dict[UOp, UOp] = {}
     for node in root.toposort():
         done[node] = _rewritten(node, tuple(done[s] for s in node.src))
+    if target is not None and not target.fma:
+        return emulate(done[root])
     return done[root]
 
 
@@ -57,25 +61,9 @@ def _in_float32(node: UOp) -> UOp:
     wide = tuple(widened(s) for s in node.src)
     if node.op is Ops.MULACC:
         a, b, c = (w.cast(dt.float64) for w in wide)
-        return narrowed(_odd_float32(_odd_sum(a * b, c)), node.dtype)
+        return narrowed(_odd_float32(nu.odd_sum(a * b, c)), node.dtype)
     made = simple(UOp(node.op, dt.boolean if node.op in COMPARE else F32, wide))
     return made if node.op in COMPARE else narrowed(made, node.dtype)
-
-
-def _odd_sum(a: UOp, b: UOp) -> UOp:
-    """a + b rounded to odd: rounding the result to fewer bits is as good as rounding the exact sum."""
-    total, error = nu.two_sum(a, b)
-    is_inexact = nu.either(error < 0.0, error.ufix(0.0) < error)
-    outward = (error < 0.0).eq(total < 0.0)
-    return _made_odd(total, is_inexact, outward)
-
-
-def _made_odd(x: UOp, is_inexact: UOp, outward: UOp) -> UOp:
-    """A rounded value whose last bit is 0 becomes its neighbour on the side where the exact value lies."""
-    whole = nu.bits(x)
-    is_even = (whole & 1).eq(0)
-    step = outward.where(whole + 1, whole - 1)
-    return nu.both(is_inexact, is_even).where(step, whole).bitcast(x.dtype)
 
 
 # --- conversions ------------------------------------------------------------------------------------------------------
@@ -127,7 +115,7 @@ def _odd_float32(x: UOp) -> UOp:
     is_inexact = nu.either(back < x, x < back)
     outward = nu.absolute(back) < nu.absolute(x)
     is_finite = nu.absolute(near) < float("inf")
-    return _made_odd(near, nu.both(is_inexact, is_finite), outward)
+    return nu.made_odd(near, nu.both(is_inexact, is_finite), outward)
 
 
 # --- rules: a node of float32, float64 or integers -> its decomposition, None to keep it ---

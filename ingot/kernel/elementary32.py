@@ -1,7 +1,7 @@
 """Elementary functions of float32, within 2 ulp. In: a float32 value. Out: the same function of basic operations.
 
-Polynomials are minimax fits with coefficients rounded to float32 one by one. Everything is branch-free; nan, infinities,
-signed zeros and denormals come out as in NumPy.
+Polynomials are minimax fits with coefficients rounded to float32 one by one. Nothing branches; nan, infinities, signed
+zeros and denormals come out as in NumPy.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _band(magnitude: UOp) -> list[UOp]:
     parts = [like(magnitude, value) for value in _BANDS[-1][1]]
     for exponent, values in reversed(_BANDS[:-1]):
         is_below = magnitude < 2.0**exponent
-        parts = [nu.choose(is_below, like(magnitude, v), p) for v, p in zip(values, parts)]
+        parts = [nu.choose(is_below, like(magnitude, v), p) for v, p in zip(values, parts, strict=True)]
     return parts
 
 

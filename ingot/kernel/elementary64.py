@@ -1,7 +1,7 @@
 """Elementary functions of float64, within 2 ulp. In: a float64 value. Out: the same function of basic operations.
 
-The scheme of elementary32.py with longer polynomials, and with pairs (high, low) where one float64 is not enough. sin is
-within 2 ulp below 2**95; larger angles, which would need more bits of pi, give nan.
+The scheme of elementary32.py with longer polynomials, and with pairs (high, low) where one float64 is not enough. sin
+is within 2 ulp below 2**95; larger angles, which would need more bits of pi, give nan.
 """
 
 from __future__ import annotations

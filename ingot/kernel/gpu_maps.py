@@ -1,14 +1,13 @@
-"""Maps on a GPU: nests without reductions. In: stores. Out: 128-bit accesses on all threads, tiles where a copy turns."""
+"""Maps on a GPU: nests without reductions. In: stores. Out: 128-bit accesses on all threads, tiles where they turn."""
 
 from __future__ import annotations
 
 from ingot.ir.opcode import LoopKind
 from ingot.kernel.align import fuse_all
 from ingot.kernel.gpu_tiles import turned
-from ingot.kernel.launch import tiles
-from ingot.kernel.moves import bind, split, vector
+from ingot.kernel.launch import tiles, vectors_of
+from ingot.kernel.moves import bind, vector
 from ingot.kernel.nest import Kernel, Nest, Store
-from ingot.kernel.specialise import predicate
 from ingot.kernel.structure import loads_of, unit_axis
 
 THREADS = 128
@@ -34,14 +33,13 @@ def turns(kernel: Kernel, nest: Nest) -> bool:
     return unit is not None and bool(units - {None, unit})
 
 
-def elementwise(
-    kernel: Kernel, nest: str, width: int, threads: int = THREADS, in_flight: int = IN_FLIGHT
-) -> Kernel:
+def elementwise(kernel: Kernel, nest: str, width: int, threads: int = THREADS, in_flight: int = IN_FLIGHT) -> Kernel:
     """All axes as one; each thread has `in_flight` vectors, a block's width apart from each other."""
     if not kernel.nest(nest).loops:
         return kernel
     kernel, flat = fuse_all(kernel, kernel.nest(nest).loops, f"{nest}_all")
     vectors, lane = f"{flat}_q", f"{flat}_v"
-    kernel = predicate(split(kernel, flat, width, vectors, lane), lane)
+    kernel = vectors_of(kernel, flat, width, vectors, lane)
     kernel = tiles(kernel, vectors, threads, in_flight)
-    return vector(bind(kernel, f"{vectors}_o", LoopKind.BLOCK), lane)
+    kernel = bind(kernel, f"{vectors}_o", LoopKind.BLOCK)
+    return vector(kernel, lane)

@@ -15,11 +15,10 @@ from ingot.ir.opcode import LoopKind, Ops, Scope
 from ingot.ir.rewrite import substitute
 from ingot.kernel.align import common_loops, fuse_all
 from ingot.kernel.gpu_maps import elementwise
-from ingot.kernel.launch import WARP, order, rounds, tiles, whole_tiles
-from ingot.kernel.moves import bind, detach, share, split, stage, unroll, vector
+from ingot.kernel.launch import WARP, order, rounds, tiles, vectors_of, whole_tiles
+from ingot.kernel.moves import bind, detach, share, stage, unroll, vector
 from ingot.kernel.nest import Kernel, Nest, Reduce, axes_in
 from ingot.kernel.reduction import rfactor
-from ingot.kernel.specialise import predicate
 from ingot.kernel.structure import DEAR, loads_of
 
 MOST_THREADS = 1024
@@ -60,8 +59,9 @@ def _own(kernel: Kernel, nest: Nest) -> tuple[int, ...]:
 
 def _length(kernel: Kernel, nest: Nest, hints: Mapping[UOp, int]) -> int:
     """How long a row is expected to be."""
-    extent = kernel.loops[_own(kernel, nest)[0]].extent
-    known = substitute(extent, {size: UOp.const(size.dtype, value) for size, value in hints.items()}).simplify()
+    (axis, *_) = _own(kernel, nest)
+    values = {size: UOp.const(size.dtype, value) for size, value in hints.items()}
+    known = substitute(kernel.loops[axis].extent, values).simplify()
     return int(known.value) if known.op is Ops.CONST else 1 << 30
 
 
@@ -86,7 +86,7 @@ def resident(kernel: Kernel, width: int, threads: int, count: int = ROUNDS) -> K
 
 
 def _spread(kernel: Kernel, j: str, width: int, threads: int, count: int) -> tuple[Kernel, tuple[str, ...]]:
-    kernel = predicate(split(kernel, j, width, f"{j}_q", f"{j}_v"), f"{j}_v")
+    kernel = vectors_of(kernel, j, width, f"{j}_q", f"{j}_v")
     kernel = rounds(kernel, f"{j}_q", threads, count)
     return kernel, (f"{j}_q_k", f"{j}_q_t_w", f"{j}_q_t_l", f"{j}_v")
 
@@ -95,7 +95,8 @@ def _keep_loads(kernel: Kernel, name: str, loops: Loops) -> Kernel:
     """What a pass reads along the row is read before it, for all passes."""
     nest = kernel.nest(name)
     along = {kernel.loop(loop).axis for loop in loops[name]}
-    for number, load in enumerate(u for u in loads_of(nest) if axes_in(u.src[1]) & along):
+    loads = [load for load in loads_of(nest) if axes_in(load.src[1]) & along]
+    for number, load in enumerate(loads):
         kernel, _ = _keep(kernel, name, load, f"{name}_in{number}", loops)
     return kernel
 
@@ -158,7 +159,7 @@ def looped(kernel: Kernel, width: int, threads: int = LOOPED_THREADS, count: int
 
 
 def _pass(kernel: Kernel, name: str, j: str, width: int, threads: int, count: int) -> Kernel:
-    kernel = predicate(split(kernel, j, width, f"{j}_q", f"{j}_v"), f"{j}_v")
+    kernel = vectors_of(kernel, j, width, f"{j}_q", f"{j}_v")
     kernel = tiles(kernel, f"{j}_q", threads, count)
     row = [kernel.loops[a].name for a in kernel.nest(name).loops if kernel.loops[a].kind is LoopKind.BLOCK]
     warp, lane, ahead = f"{j}_q_t_w", f"{j}_q_t_l", f"{j}_q_u"
@@ -166,15 +167,18 @@ def _pass(kernel: Kernel, name: str, j: str, width: int, threads: int, count: in
     if not kernel.nest(name).reduced:
         return vector(kernel, f"{j}_v")
     kernel = _load_ahead(kernel, name, lane, f"{j}_v")
-    return combined(unroll(kernel, f"{j}_v"), name, warp, lane)
+    kernel = unroll(kernel, f"{j}_v")
+    return combined(kernel, name, warp, lane)
 
 
 def _load_ahead(kernel: Kernel, name: str, at: str, lane: str) -> Kernel:
     """All vectors of an iteration are asked for before the first is used."""
     axis = kernel.loop(lane).axis
-    for number, load in enumerate(u for u in loads_of(kernel.nest(name)) if axis in axes_in(u.src[1])):
-        kernel = stage(kernel, name, load, at, f"{name}_in{number}", Scope.REGISTER)
-        kernel = vector(kernel, f"{name}_in{number}.{lane}")
+    loads = [load for load in loads_of(kernel.nest(name)) if axis in axes_in(load.src[1])]
+    for number, load in enumerate(loads):
+        part = f"{name}_in{number}"
+        kernel = stage(kernel, name, load, at, part, Scope.REGISTER)
+        kernel = vector(kernel, f"{part}.{lane}")
     return kernel
 
 
@@ -194,12 +198,13 @@ def whole(kernel: Kernel, width: int, blocks: int, threads: int = LOOPED_THREADS
 def _by_blocks(kernel: Kernel, name: str, width: int, blocks: int, threads: int, count: int) -> Kernel:
     kernel, flat = fuse_all(kernel, kernel.nest(name).loops, f"{name}_all")
     vectors, lane = f"{flat}_q", f"{flat}_v"
-    kernel = predicate(split(kernel, flat, width, vectors, lane), lane)
+    kernel = vectors_of(kernel, flat, width, vectors, lane)
     kernel = tiles(kernel, vectors, threads, count)
     kernel = whole_tiles(kernel, f"{vectors}_o", blocks, f"{flat}_k", f"{flat}_b")
     warp, thread, block = f"{vectors}_t_w", f"{vectors}_t_l", f"{flat}_b"
     kernel = order(kernel, name, block, f"{flat}_k", warp, thread, f"{vectors}_u")
-    kernel = unroll(_load_ahead(kernel, name, thread, lane), lane)
+    kernel = _load_ahead(kernel, name, thread, lane)
+    kernel = unroll(kernel, lane)
     kernel = rfactor(kernel, name, block, warp, thread, name=f"{name}_thread")
     kernel = rfactor(kernel, name, block, warp, name=f"{name}_warp")
     kernel = rfactor(kernel, name, block, name=f"{name}_block")

@@ -1,4 +1,4 @@
-"""Integer operations made total. In: nodes that some operands make undefined. Out: the same, defined for all operands."""
+"""Integer operations made total. In: nodes that some operands make undefined. Out: the same, defined for all."""
 
 from __future__ import annotations
 

@@ -26,25 +26,36 @@ def onto_threads(kernel: Kernel, loop: str, threads: int) -> Kernel:
             f"onto_threads: loop {loop} must run exactly {threads} times; split it by that and predicate it"
         )
     kernel = split(kernel, loop, WARP, f"{loop}_w", f"{loop}_l")
-    return bind(bind(kernel, f"{loop}_w", LoopKind.WARP), f"{loop}_l", LoopKind.LANE)
+    kernel = bind(kernel, f"{loop}_w", LoopKind.WARP)
+    return bind(kernel, f"{loop}_l", LoopKind.LANE)
+
+
+def vectors_of(kernel: Kernel, loop: str, width: int, outer: str, lane: str) -> Kernel:
+    """for j in 0..n   ->   for q: for v in 0..width: if q*width + v < n; nothing is asked where width divides n"""
+    kernel = split(kernel, loop, width, outer, lane)
+    return predicate(kernel, lane)
 
 
 def whole_tiles(kernel: Kernel, loop: str, by: int, outer: str, inner: str) -> Kernel:
     """for j in 0..n   ->   for o in 0..ceil(n/by): for i in 0..by: if o*by + i < n"""
-    return predicate(split(kernel, loop, by, outer, inner), inner)
+    kernel = split(kernel, loop, by, outer, inner)
+    return predicate(kernel, inner)
 
 
 def rounds(kernel: Kernel, loop: str, threads: int, count: int) -> Kernel:
     """for j in 0..n, n <= threads * count   ->   for k in 0..count, unrolled: a j a thread, neighbours beside it"""
-    kernel = predicate(at_most(kernel, loop, threads * count), loop)
-    kernel = unroll(split(kernel, loop, threads, f"{loop}_k", f"{loop}_t"), f"{loop}_k")
+    kernel = at_most(kernel, loop, threads * count)
+    kernel = predicate(kernel, loop)
+    kernel = split(kernel, loop, threads, f"{loop}_k", f"{loop}_t")
+    kernel = unroll(kernel, f"{loop}_k")
     return onto_threads(kernel, f"{loop}_t", threads)
 
 
 def tiles(kernel: Kernel, loop: str, threads: int, count: int) -> Kernel:
     """for j in 0..n   ->   for o: for u in 0..count, unrolled: one j a thread, neighbours on neighbours"""
     kernel = whole_tiles(kernel, loop, threads * count, f"{loop}_o", f"{loop}_r")
-    kernel = unroll(split(kernel, f"{loop}_r", threads, f"{loop}_u", f"{loop}_t"), f"{loop}_u")
+    kernel = split(kernel, f"{loop}_r", threads, f"{loop}_u", f"{loop}_t")
+    kernel = unroll(kernel, f"{loop}_u")
     return onto_threads(kernel, f"{loop}_t", threads)
 
 

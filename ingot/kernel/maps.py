@@ -110,5 +110,3 @@ def _same_direction(kernel: Kernel, nest: Nest, inner: str) -> list[UOp]:
     """The loads whose unit axis is loop `inner`."""
     axis = kernel.loop(inner).axis
     return [u for u in loads_of(nest) if unit_axis(kernel, nest, u.src[1]) == axis]
-
-

@@ -90,7 +90,12 @@ def _split_nest(nest: Nest, axis: int, pair: tuple[int, int]) -> Nest:
 
 
 def _split_reads(
-    kernel: Kernel, expression: UOp, split_dims: dict[int, list[bool]], counter: UOp, new: tuple[Loop, Loop], factor: UOp
+    kernel: Kernel,
+    expression: UOp,
+    split_dims: dict[int, list[bool]],
+    counter: UOp,
+    new: tuple[Loop, Loop],
+    factor: UOp,
 ) -> UOp:
     """Reads of a nest whose axis was split get two indices instead of one."""
     changes: dict[UOp, UOp] = {}
@@ -105,9 +110,7 @@ def _split_reads(
     return substitute(expression, changes) if changes else expression
 
 
-def _two_indices(
-    kernel: Kernel, at: UOp, counter: UOp, new: tuple[Loop, Loop], factor: UOp
-) -> tuple[UOp, UOp]:
+def _two_indices(kernel: Kernel, at: UOp, counter: UOp, new: tuple[Loop, Loop], factor: UOp) -> tuple[UOp, UOp]:
     if at is counter:
         return new[0].counter, new[1].counter
     within: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in kernel.loops.values()}
@@ -134,7 +137,9 @@ def _check_order(kernel: Kernel, nest: str, axes: tuple[int, ...]) -> None:
         loop = kernel.loops[axis]
         later = axes_in(loop.extent) - seen
         if not loop.guarded and later & set(axes):
-            raise MoveError(f"{nest}: the extent of loop {loop.name} depends on a loop inside it; keep its outer tile outside")
+            raise MoveError(
+                f"{nest}: the extent of loop {loop.name} depends on a loop inside it; keep its outer tile outside"
+            )
         seen.add(axis)
 
 
@@ -156,7 +161,9 @@ def unroll(kernel: Kernel, loop: str) -> Kernel:
 
 def _needs_constant(loop: Loop, move: str) -> None:
     if loop.capacity.op is not Ops.CONST:
-        raise MoveError(f"{move}: loop {loop.name} has a run-time extent; split it by a constant and {move} the inner loop")
+        raise MoveError(
+            f"{move}: loop {loop.name} has a run-time extent; split it by a constant and {move} the inner loop"
+        )
 
 
 def bind(kernel: Kernel, loop: str, kind: LoopKind) -> Kernel:
@@ -212,7 +219,9 @@ def stage(
     inner = [a for a in user.loops if a not in prefix and a in axes_in(value)]
     order = _layout(kernel, inner, layout)
     fresh, mapping = _fresh_loops(kernel, order, name)
-    fill = Nest(kernel.fresh_nest(), name, (*prefix, *(lp.axis for lp in fresh)), (), Map(substitute(value, mapping)), scope)
+    fill = Nest(
+        kernel.fresh_nest(), name, (*prefix, *(lp.axis for lp in fresh)), (), Map(substitute(value, mapping)), scope
+    )
     shared = tuple(a for a in prefix if a in axes_in(value))
     conditions = (*_inherited(user, name, {*prefix, *inner}, mapping), *_asked_around(kernel, prefix, mapping))
     rows = _padded(fresh, pad) if pad else None
@@ -238,7 +247,9 @@ def _inherited(user: Nest, name: str, loops: set[int], mapping: dict[UOp, UOp]) 
         if axes_in(condition) <= loops:
             kept.append(substitute(condition, mapping))
         elif own & set(condition.toposort()):
-            raise MoveError(f"stage {name}: a condition of {user.name} ties the tile's loops to others; stage before that")
+            raise MoveError(
+                f"stage {name}: a condition of {user.name} ties the tile's loops to others; stage before that"
+            )
     return tuple(kept)
 
 
@@ -272,7 +283,9 @@ def _layout(kernel: Kernel, inner: list[int], layout: tuple[str, ...]) -> list[i
         return inner
     order = [kernel.loop(n).axis for n in layout]
     if sorted(order) != sorted(inner):
-        raise MoveError(f"stage: layout {layout} must name the loops {[kernel.loops[a].name for a in inner]}, each once")
+        raise MoveError(
+            f"stage: layout {layout} must name the loops {[kernel.loops[a].name for a in inner]}, each once"
+        )
     return order
 
 
@@ -426,7 +439,9 @@ def detach(kernel: Kernel, nest: str, loop: str, name: str) -> Kernel:
     others = {a for n in kernel.nests if n.id != user.id for a in n.loops}
     if any(lp.axis in others for lp in following):
         names = [lp.name for lp in following]
-        raise MoveError(f"detach {loop}: the extents of {names} depend on it, and other nests share them; detach those first")
+        raise MoveError(
+            f"detach {loop}: the extents of {names} depend on it, and other nests share them; detach those first"
+        )
     own = replace(old, axis=kernel.fresh_axis(), name=name)
 
     def axes(before: tuple[int, ...]) -> tuple[int, ...]:
@@ -470,7 +485,9 @@ def layout(kernel: Kernel, nest: str, *names: str) -> Kernel:
     old = kernel.nest(nest)
     axes = tuple(kernel.loop(n).axis for n in names)
     if sorted(axes) != sorted(old.dims):
-        raise MoveError(f"layout {nest}: given {list(names)}, wanted a permutation of {[kernel.loops[a].name for a in old.dims]}")
+        raise MoveError(
+            f"layout {nest}: given {list(names)}, wanted a permutation of {[kernel.loops[a].name for a in old.dims]}"
+        )
     position = [old.dims.index(a) for a in axes]
 
     def change(expression: UOp) -> UOp:

@@ -194,7 +194,9 @@ class Kernel:
         """The nest called `name`."""
         found = [n for n in self.nests if n.name == name]
         if len(found) != 1:
-            raise KeyError(f"{len(found)} nests are called {name!r} in {self.name}; there are {[n.name for n in self.nests]}")
+            raise KeyError(
+                f"{len(found)} nests are called {name!r} in {self.name}; there are {[n.name for n in self.nests]}"
+            )
         return found[0]
 
     def loop(self, name: str) -> Loop:

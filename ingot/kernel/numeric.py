@@ -112,11 +112,28 @@ def two_product(a: UOp, b: UOp) -> tuple[UOp, UOp]:
 
 
 def over_itself_plus_two(e: UOp) -> UOp:
-    """e / (e + 2) for e >= 0, corrected for the rounding of the sum: 1 / (e + 2) is (1 - q) / 2. It is lost in a large e."""
+    """e / (e + 2) for e >= 0, corrected for the rounding of the sum: 1 / (e + 2) is (1 - q) / 2."""
     divisor = e + 2.0
     left = e - (divisor - 2.0)
     q = e / divisor
+    # A large e swallows the 2; there the rounding of the sum does not matter.
     return choose(e < 1024.0, fma(fma(-q, q, q), left * -0.5, q), q)
+
+
+def odd_sum(a: UOp, b: UOp) -> UOp:
+    """a + b rounded to odd: rounding the result to fewer bits is as good as rounding the exact sum."""
+    total, error = two_sum(a, b)
+    is_inexact = either(error < 0.0, error.ufix(0.0) < error)
+    outward = (error < 0.0).eq(total < 0.0)
+    return made_odd(total, is_inexact, outward)
+
+
+def made_odd(x: UOp, is_inexact: UOp, outward: UOp) -> UOp:
+    """A rounded value whose last bit is 0 becomes its neighbour on the side where the exact value lies."""
+    whole = bits(x)
+    is_even = (whole & 1).eq(0)
+    step = outward.where(whole + 1, whole - 1)
+    return both(is_inexact, is_even).where(step, whole).bitcast(x.dtype)
 
 
 # --- exponents ---
@@ -150,7 +167,7 @@ def split_exponent(x: UOp) -> tuple[UOp, UOp]:
 
 
 def small_integer(n: UOp, dtype: DType) -> UOp:
-    """An integer as a float; for 64 bits by adding it into the low bits of a float, as not all machines convert them."""
+    """An integer as a float; 64 bits go into the low bits of a float, as not all machines convert them."""
     if dtype is dt.float32:
         return n.cast(dtype)
     magic = MAGIC[dtype]

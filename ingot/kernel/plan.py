@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
+from ingot.ir.opcode import Ops
+from ingot.ir.rewrite import substitute
 from ingot.kernel.nest import Kernel
 
 
@@ -17,6 +19,12 @@ class Plan:
     kernel: Kernel
     guards: tuple[UOp, ...] = ()
     extra: Mapping[UOp, UOp] = field(default_factory=dict)
+
+
+def expected(size: UOp, hints: Mapping[UOp, int]) -> int | None:
+    """The value of a size expression by the hints, None where they do not say."""
+    known = substitute(size, {variable: UOp.const(variable.dtype, value) for variable, value in hints.items()}).simplify()
+    return int(known.value) if known.op is Ops.CONST else None
 
 
 def grain(name: str, work: UOp, each: UOp) -> tuple[UOp, UOp]:

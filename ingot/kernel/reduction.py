@@ -234,7 +234,9 @@ def _reads(expression: UOp, nest: Nest) -> bool:
     return any(u.op is Ops.VALUE and cast(ValueArg, u.arg).nest == nest.id for u in expression.toposort())
 
 
-def _in_order(kernel: Kernel, nests: tuple[str, ...], changed: dict[int, Nest], grown: Nest, scale: Nest) -> tuple[Nest, ...]:
+def _in_order(
+    kernel: Kernel, nests: tuple[str, ...], changed: dict[int, Nest], grown: Nest, scale: Nest
+) -> tuple[Nest, ...]:
     """Inside the shared loop: the maximum's part, the grown maximum, its factor, the sums, and the maximum last."""
     top = kernel.nest(nests[0])
     result: list[Nest] = []

@@ -117,7 +117,9 @@ def _check_iteration(kernel: Kernel, nest: Nest, reader: Nest, route: dict[int, 
     for axis in path:
         if axis not in kept and axis in route[reader.id] and axis not in open_loops:
             name = kernel.loops[axis].name
-            raise MoveError(f"{reader.name} reads {nest.name} of the same iteration of {name}, but runs in another loop over it")
+            raise MoveError(
+                f"{reader.name} reads {nest.name} of the same iteration of {name}, but runs in another loop over it"
+            )
 
 
 def _still_open(

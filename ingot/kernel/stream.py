@@ -120,7 +120,9 @@ class _Streaming:
         self.kernel = edge(unroll(self.kernel, "key_r"), "key_o", Edge.PEEL)
         self.kernel = hold(self.kernel, self.scores, f"{self.scores}.sum")
         query = self._operand(f"{self.scores}.sum", "q_v")
-        self.kernel = stage(self.kernel, f"{self.scores}.sum", query, "q_b", "queries", Scope.PACKED, (depth, "q_u", "q_v"))
+        self.kernel = stage(
+            self.kernel, f"{self.scores}.sum", query, "q_b", "queries", Scope.PACKED, (depth, "q_u", "q_v")
+        )
         self.kernel = vector(unroll(self.kernel, "queries.q_u"), "queries.q_v")
 
     def _operand(self, name: str, loop: str) -> UOp:
@@ -156,5 +158,3 @@ class _Streaming:
         axes = tuple(self.kernel.loop(n).axis for n in (*self.batch, "q_b"))
         kernel, chunk = fuse_all(self.kernel, axes, "tile")
         return bind(kernel, chunk, LoopKind.CHUNK)
-
-

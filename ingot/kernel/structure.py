@@ -66,7 +66,11 @@ def _linked(kernel: Kernel, stream: Stream) -> bool:
     sizes = (len(stream.scores.dims), len(stream.total.dims), len(stream.mixed.dims), len(stream.top.reduced))
     if sizes != (dims + 1, dims, dims + 1, 1) or len(stream.mixed.reduced) != 1 or not _same_rows(kernel, stream):
         return False
-    return reads(stream.scores) == along_scores and reads(stream.top) == along_top and reads(stream.total) == {stream.mixed.id}
+    return (
+        reads(stream.scores) == along_scores
+        and reads(stream.top) == along_top
+        and reads(stream.total) == {stream.mixed.id}
+    )
 
 
 def _same_rows(kernel: Kernel, stream: Stream) -> bool:

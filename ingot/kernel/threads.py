@@ -59,7 +59,9 @@ def _check(kept: Loop, loop: Loop) -> None:
 
 def _guards(kernel: Kernel, loops: tuple[int, ...], mapping: dict[UOp, UOp], same: dict[int, int]) -> Guards:
     """A question about a loop that this nest is not in was asked where the value came from."""
-    guarded = [kernel.loops[a] for a in loops if kernel.loops[a].guarded and axes_in(kernel.loops[a].extent) <= set(loops)]
+    guarded = [
+        kernel.loops[a] for a in loops if kernel.loops[a].guarded and axes_in(kernel.loops[a].extent) <= set(loops)
+    ]
     return {same.get(lp.axis, lp.axis): substitute(lp.inside, mapping) for lp in guarded}
 
 

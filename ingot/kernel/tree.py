@@ -123,7 +123,9 @@ class _Writer:
         root = Branch(None)
         started: set[int] = set()
         for position, nest in enumerate(nests):
-            coming = [(n, nests[position : k + 1]) for k, n in enumerate(nests) if k >= position and n.id not in started]
+            coming = [
+                (n, nests[position : k + 1]) for k, n in enumerate(nests) if k >= position and n.id not in started
+            ]
             due = [n for n, between in coming if self._must_start(n, between)]
             for other in sorted(due, key=self._depth):
                 started.add(other.id)
@@ -213,7 +215,9 @@ class _Writer:
 
     def _output(self, root: Branch, nest: Nest, body: Store) -> None:
         guards = [*self.threads.guards[nest.id].values(), *self.threads.conditions(nest), *self._one_thread(nest)]
-        statement = self._store(body.buffer, self._lower(body.offset, nest), self._lower(body.value, nest), all_of(guards))
+        statement = self._store(
+            body.buffer, self._lower(body.offset, nest), self._lower(body.value, nest), all_of(guards)
+        )
         self._branch(root, self.route[nest.id]).children.append(statement)
 
     def _one_thread(self, nest: Nest) -> list[UOp]:
@@ -297,7 +301,9 @@ class _Writer:
 
     def _step(self, root: Branch, nest: Nest, body: Reduce) -> None:
         if any(self.kernel.loops[a].kind is LoopKind.VECTOR for a in nest.reduced):
-            raise MoveError(f"{nest.name} reduces over a vector loop together with others; rfactor the vector loop first")
+            raise MoveError(
+                f"{nest.name} reduces over a vector loop together with others; rfactor the vector loop first"
+            )
         place, offset = self.places[nest.id], self._own(nest)
         olds = [UOp(Ops.LOAD, b.dtype, (b, offset)) for b in place.buffers]
         steps = [self._lower(s, nest) for s in steps_of(body)]

@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from ingot.ir import dtype as dt
 from ingot.pipeline.host import Number, evaluate
 from ingot.pipeline.member import Launch, Member
-from ingot.pipeline.recipe import Recipe, Step
+from ingot.pipeline.recipe import Recipe, Use
 from ingot.runtime.pool import Pool
 from ingot.runtime.program import Operand, Program, ProgramBuilder
 from ingot.schedule.memory import Interval, arrange
 
-FindMember = Callable[[Step, Mapping[str, Number]], Member]
+FindMember = Callable[[Use, str, Mapping[str, Number]], Member]
 Address = Callable[[Launch], int]
-Chosen = tuple[Step, Member, dict[str, Number]]
 
 
 class Bound:
@@ -32,66 +31,76 @@ class Bound:
         self.arena = arena
 
 
+class Call:
+    """A member with its arguments: what all steps that use it so have in common."""
+
+    __slots__ = ("cost", "launches", "member", "names", "words")
+
+    def __init__(self, use: Use, member: Member, names: Mapping[str, Number], address: Address, cost: int) -> None:
+        types = {value.name: value.dtype for value in use.values}
+        self.member = member
+        self.names = member.complete(names)
+        self.words = [word(types.get(name, "index"), self.names[name]) for name in member.arguments]
+        self.cost = cost
+        self.launches = [self._launch(launch, address) for launch in member.launches]
+
+    def _launch(self, launch: Launch, address: Address) -> tuple[int, int, int]:
+        """(function, chunks, bytes of scratch)"""
+        return address(launch), self._number(launch.chunks), self._number(launch.scratch)
+
+    def _number(self, text: str) -> int:
+        return evaluate(text, self.names)
+
+    def temporaries(self) -> list[int]:
+        """Bytes of each."""
+        return [width * self._number(count) for width, count in self.member.temporaries]
+
+
 def bind(recipe: Recipe, variables: Mapping[str, int], find: FindMember, address: Address, pool: Pool) -> Bound:
     """The program of a recipe for these values of its variables."""
-    chosen = [_chosen(step, variables, find) for step in recipe.steps]
-    return _Binding(recipe, variables, chosen).run(address, pool)
-
-
-def _chosen(step: Step, variables: Mapping[str, int], find: FindMember) -> Chosen:
-    names = step.names(variables)
-    member = find(step, names)
-    return step, member, member.complete(names)
+    labels = {step.use: step.label for step in reversed(recipe.steps)}
+    calls: list[Call] = []
+    for number, use in enumerate(recipe.uses):
+        names = use.names(variables)
+        calls.append(Call(use, find(use, labels[number], names), names, address, evaluate(use.cost, variables)))
+    return _Binding(recipe, variables, calls).run(pool)
 
 
 class _Binding:
-    def __init__(self, recipe: Recipe, variables: Mapping[str, int], chosen: Sequence[Chosen]) -> None:
+    def __init__(self, recipe: Recipe, variables: Mapping[str, int], calls: Sequence[Call]) -> None:
         self.recipe = recipe
         self.variables = variables
-        self.chosen = chosen
-        self.builder = ProgramBuilder()
+        self.calls = calls
+        self.given = len(recipe.inputs) + len(recipe.outputs)
 
-    def run(self, address: Address, pool: Pool) -> Bound:
-        recipe = self.recipe
-        given = len(recipe.inputs) + len(recipe.outputs)
-        slots: list[Operand] = [self.builder.slot() for _ in range(given)]
-        offsets, arena = self._arena(given)
-        base = self.builder.slot()
-        for number, (step, member, names) in enumerate(self.chosen):
-            pointers = [slots[b] if b < given else base + offsets[b] for b in step.buffers]
-            pointers += [base + offsets[number, t] for t in range(len(member.temporaries))]
-            self._emit(step, member, names, pointers, address)
-        outputs = tuple(evaluate(size, self.variables) for size in recipe.outputs)
-        return Bound(self.builder.finish(pool), outputs, arena)
+    def run(self, pool: Pool) -> Bound:
+        builder = ProgramBuilder()
+        slots = [builder.slot() for _ in range(self.given)]
+        base = builder.slot()
+        offsets, arena = self._arena()
+        for number, step in enumerate(self.recipe.steps):
+            call = self.calls[step.use]
+            pointers = [slots[b] if b < self.given else base + offsets[b] for b in step.buffers]
+            pointers += [base + offsets[number, t] for t in range(len(call.member.temporaries))]
+            for kernel, chunks, scratch in call.launches:
+                words: list[Operand] = [*pointers, *call.words]
+                builder.run(kernel, words, chunks=chunks, scratch=scratch, cost_ns=call.cost, label=step.label)
+        outputs = tuple(evaluate(size, self.variables) for size in self.recipe.outputs)
+        return Bound(builder.finish(pool), outputs, arena)
 
-    def _arena(self, given: int) -> tuple[dict[object, int], int]:
+    def _arena(self) -> tuple[dict[object, int], int]:
         """Values between kernels, and temporaries inside them, share one block; what is dead makes room."""
+        sizes = [evaluate(size, self.variables) for size in self.recipe.between]
+        temporaries = [call.temporaries() for call in self.calls]
         lives: dict[object, Interval] = {}
-        for number, (step, member, names) in enumerate(self.chosen):
+        for number, step in enumerate(self.recipe.steps):
             for buffer in step.buffers:
-                if buffer >= given:
+                if buffer >= self.given:
                     first = lives[buffer].first if buffer in lives else number
-                    size = evaluate(self.recipe.between[buffer - given], self.variables)
-                    lives[buffer] = Interval(first, number, size)
-            for slot, (width, count) in enumerate(member.temporaries):
-                lives[number, slot] = Interval(number, number, width * evaluate(count, names))
+                    lives[buffer] = Interval(first, number, sizes[buffer - self.given])
+            for slot, size in enumerate(temporaries[step.use]):
+                lives[number, slot] = Interval(number, number, size)
         return arrange(lives)
-
-    def _emit(
-        self, step: Step, member: Member, names: Mapping[str, Number], pointers: list[Operand], address: Address
-    ) -> None:
-        types = {value.name: value.dtype for value in step.values}
-        words = [word(types.get(name, "index"), names[name]) for name in member.arguments]
-        cost = evaluate(step.cost, self.variables)
-        for launch in member.launches:
-            self.builder.run(
-                address(launch),
-                [*pointers, *words],
-                chunks=evaluate(launch.chunks, names),
-                scratch=evaluate(launch.scratch, names),
-                cost_ns=cost,
-                label=step.label,
-            )
 
 
 def word(dtype: str, value: Number) -> int:

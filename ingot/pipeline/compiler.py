@@ -18,15 +18,16 @@ from ingot.ir.spec import watch_construction
 from ingot.kernel.nest import Kernel, Reduce, Store
 from ingot.kernel.plan import Plan
 from ingot.kernel.tree import Built
+from ingot.ops.lower import origin
 from ingot.pipeline import stages
 from ingot.pipeline.host import Number, source
 from ingot.pipeline.member import Launch, Member
-from ingot.pipeline.recipe import Recipe, Step, Value
+from ingot.pipeline.recipe import Recipe, Step, Use, Value
 from ingot.pipeline.report import Report
 from ingot.render import c
 from ingot.runtime.library import Library
 from ingot.runtime.objects import assembly
-from ingot.schedule.estimate import Estimate, estimate
+from ingot.schedule.estimate import estimate
 from ingot.schedule.family import Family
 from ingot.schedule.fuse import Fusion
 from ingot.schedule.label import label
@@ -84,43 +85,51 @@ def times(work: stages.Work) -> str:
 
 
 class _Writing:
-    """A fusion as text."""
+    """A fusion as text. Drafts that share a kernel are lifted, priced and written once."""
 
     def __init__(self, fusion: Fusion, work: stages.Work) -> None:
         self.fusion = fusion
         self.work = work
-        self.estimates: dict[int, Estimate] = {}
-        self.digests: dict[int, str] = {}
+        self.numbers: dict[int, int] = {}  # a draft's kernel, by identity -> number of its use
+        self.uses: list[Use] = []
         self.families: dict[str, Family] = {}
+        self.names: dict[object, str] = {}
         self.labels: dict[str, int] = {}
 
     def run(self) -> tuple[Recipe, dict[str, Family]]:
-        used = {u: None for draft in self.fusion.drafts for u in draft.buffers}
+        used = dict.fromkeys(u for draft in self.fusion.drafts for u in draft.buffers)
         inputs = sorted((u for u in used if u.op is Ops.PARAM), key=_slot)
-        outputs = list(dict.fromkeys(self.fusion.roots))
-        between = [u for u in used if u.op is not Ops.PARAM and u not in set(outputs)]
+        outputs = {u: n for n, u in enumerate(dict.fromkeys(self.fusion.roots))}
+        between = [u for u in used if u.op is not Ops.PARAM and u not in outputs]
         numbers = {u: n for n, u in enumerate((*inputs, *outputs, *between))}
         steps = tuple(self._step(draft, numbers) for draft in self.fusion.drafts)
-        roots = tuple(outputs.index(root) for root in self.fusion.roots)
+        roots = tuple(outputs[root] for root in self.fusion.roots)
         slots = tuple(map(_slot, inputs))
-        return Recipe(slots, tuple(map(nbytes, outputs)), tuple(map(nbytes, between)), roots, steps), self.families
+        sizes = [tuple(map(nbytes, nodes)) for nodes in (outputs, between)]
+        return Recipe(slots, sizes[0], sizes[1], roots, tuple(self.uses), steps), self.families
 
     def _step(self, draft: Draft, numbers: Mapping[UOp, int]) -> Step:
-        made = stages.FAMILY(draft, self.work)
-        key = id(made)  # the same draft gives the same family, which is held below
-        if key not in self.digests:
-            self.digests[key] = digest(made.kernel)
-            self.families.setdefault(self.digests[key], made)
-            self.estimates[key] = estimate(draft)
-        costs = self.estimates[key]
-        values = tuple(_value(variable, value) for variable, value in made.values.items())
-        buffers = tuple(numbers[u] for u in draft.buffers)
-        numbers_of = (costs.nanoseconds, costs.flops, costs.nbytes)
-        return Step(self._label(draft), self.digests[key], values, buffers, *map(source, numbers_of))
+        number = self.numbers.get(id(draft.kernel))
+        if number is None:
+            number = self.numbers[id(draft.kernel)] = len(self.uses)
+            self.uses.append(self._use(draft))
+        return Step(self._label(draft, number), number, tuple([numbers[u] for u in draft.buffers]))
 
-    def _label(self, draft: Draft) -> str:
+    def _use(self, draft: Draft) -> Use:
+        made = stages.FAMILY(draft, self.work)
+        key = digest(made.kernel)
+        self.families.setdefault(key, made)
+        values = tuple(_value(variable, value) for variable, value in made.values.items())
+        costs = estimate(draft)
+        return Use(key, values, *map(source, (costs.nanoseconds, costs.flops, costs.nbytes)))
+
+    def _label(self, draft: Draft, number: int) -> str:
         """Two kernels of one program that compute the same ops are told apart by a number."""
-        name = label(draft.outputs[0], self.fusion.reasons)
+        output = draft.outputs[0]
+        key = (number, origin(output))
+        if key not in self.names:
+            self.names[key] = label(output, self.fusion.reasons)
+        name = self.names[key]
         count = self.labels[name] = self.labels.get(name, 0) + 1
         return name if count == 1 else f"{name}_{count}"
 

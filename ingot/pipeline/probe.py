@@ -53,7 +53,7 @@ def misrendered(built: Built, work: stages.Work, library: Library, pool: Pool) -
                 run_sources(Built((kernel,), ()), sources, [*inputs, got], {}, library, pool)
             except CompileError:
                 continue
-            if difference(got, wanted, node.dtype, ulps=0) is not None:
+            if difference(got, wanted, node.dtype, exact=True) is not None:
                 return f"rendering {_text(node)}{' on vectors' if inner is LoopKind.VECTOR else ''}"
     return NOTHING
 

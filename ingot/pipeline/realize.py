@@ -120,5 +120,6 @@ def _profiled(
     for label, nanoseconds in zip(bound.program.labels, bound.program.profile(*words), strict=True):
         times[label] = times.get(label, 0) + nanoseconds
     for step in recipe.steps:
-        flops, nbytes = evaluate(step.flops, variables), evaluate(step.nbytes, variables)
+        use = recipe.uses[step.use]
+        flops, nbytes = evaluate(use.flops, variables), evaluate(use.nbytes, variables)
         report.ran(step.label, times[step.label], flops, nbytes)

@@ -25,13 +25,11 @@ class Value(NamedTuple):
         return evaluate(self.value, variables) if isinstance(self.value, str) else self.value
 
 
-class Step(NamedTuple):
-    """One kernel. The last three are estimates: nanoseconds of one thread, arithmetic operations, bytes moved."""
+class Use(NamedTuple):
+    """A family with arguments. The last three are estimates: nanoseconds of one thread, operations, bytes moved."""
 
-    label: str
     family: str  # digest of the family's structure
     values: tuple[Value, ...]
-    buffers: tuple[int, ...]
     cost: str
     flops: str
     nbytes: str
@@ -41,6 +39,14 @@ class Step(NamedTuple):
         return {value.name: value.number(variables) for value in self.values}
 
 
+class Step(NamedTuple):
+    """One kernel: a use of a family over these buffers."""
+
+    label: str
+    use: int
+    buffers: tuple[int, ...]
+
+
 class Recipe(NamedTuple):
     """Kernels in running order, and the memory that they need."""
 
@@ -48,6 +54,7 @@ class Recipe(NamedTuple):
     outputs: tuple[str, ...]  # bytes of each
     between: tuple[str, ...]  # bytes of each
     roots: tuple[int, ...]  # which output each root is
+    uses: tuple[Use, ...]
     steps: tuple[Step, ...]
 
     def text(self) -> str:
@@ -56,11 +63,16 @@ class Recipe(NamedTuple):
 
 def recipe_from_text(text: str) -> Recipe:
     """The inverse of `Recipe.text`."""
-    inputs, outputs, between, roots, steps = json.loads(text)
-    return Recipe(tuple(inputs), tuple(outputs), tuple(between), tuple(roots), tuple(_step(step) for step in steps))
+    inputs, outputs, between, roots, uses, steps = json.loads(text)
+    return Recipe(
+        tuple(inputs),
+        tuple(outputs),
+        tuple(between),
+        tuple(roots),
+        tuple(_use(*use) for use in uses),
+        tuple(Step(label, use, tuple(buffers)) for label, use, buffers in steps),
+    )
 
 
-def _step(raw: list[object]) -> Step:
-    label, family, values, buffers, *estimates = raw
-    rows = tuple(Value(*row) for row in values)  # type: ignore[attr-defined]
-    return Step(label, family, rows, tuple(buffers), *estimates)  # type: ignore[arg-type]
+def _use(family: str, values: list[tuple[str, str, int | float | str]], cost: str, flops: str, nbytes: str) -> Use:
+    return Use(family, tuple(Value(*value) for value in values), cost, flops, nbytes)

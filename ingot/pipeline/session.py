@@ -15,7 +15,7 @@ from ingot.pipeline.bind import Bound, bind
 from ingot.pipeline.host import Number
 from ingot.pipeline.late import Late
 from ingot.pipeline.member import Launch, Member
-from ingot.pipeline.recipe import Recipe, Step
+from ingot.pipeline.recipe import Recipe, Use
 from ingot.pipeline.report import Report
 from ingot.pipeline.store import Store
 from ingot.runtime.cache import ObjectCache
@@ -90,28 +90,34 @@ class Forge:
         found = schedule.programs.get(key)
         if found is None:
 
-            def find(step: Step, names: Mapping[str, Number]) -> Member:
-                return self.member(schedule, step, names, variables, report)
+            def find(use: Use, label: str, names: Mapping[str, Number]) -> Member:
+                known = self._known(use.family, names)
+                return known or self._compile(schedule, use, label, variables, report)
 
             found = schedule.programs[key] = bind(schedule.recipe, variables, find, self.address, pool)
             if len(schedule.programs) > KEPT_PROGRAMS:
                 schedule.programs.pop(next(iter(schedule.programs)))
         return found
 
-    def member(
-        self, schedule: Schedule, step: Step, names: Mapping[str, Number], variables: dict[str, int], report: Report
-    ) -> Member:
-        """A member of the step's family whose guards hold: met before, described on disk, or compiled now."""
-        known = self.members.setdefault(step.family, [])
-        found = _fitting(known, names) or self._from_disk(step.family, names)
+    def _known(self, family: str, names: Mapping[str, Number]) -> Member | None:
+        """A member of the family whose guards hold: met before, or described on disk."""
+        known = self.members.setdefault(family, [])
+        found = _fitting(known, names)
         if found is None:
-            family = self._family(schedule, step.family, report)
-            found = self.compiler().member(family, step.label, variables, report)
-            self.compiled += 1
-            self.store.keep_member(step.family, found)
-        if found not in known:
-            known.append(found)
+            found = self._from_disk(family, names)
+            if found is not None:
+                known.append(found)
         return found
+
+    def _compile(
+        self, schedule: Schedule, use: Use, label: str, variables: Mapping[str, int], report: Report
+    ) -> Member:
+        family = self._family(schedule, use.family, report)
+        made = self.compiler().member(family, label, variables, report)
+        self.compiled += 1
+        self.store.keep_member(use.family, made)
+        self.members[use.family].append(made)
+        return made
 
     def _from_disk(self, family: str, names: Mapping[str, Number]) -> Member | None:
         if _afresh():

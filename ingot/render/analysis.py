@@ -1,7 +1,7 @@
-"""What must be known of a kernel tree before it is written. In: the KERNEL. Out: kinds of axes, offsets taken apart, stores.
+"""What must be known of a kernel tree before it is written. In: the KERNEL. Out: kinds of axes, offsets, stores.
 
-Unrolled loops are written out while the tree is walked, so nothing here expands them: an offset keeps its unrolled axes as
-factors, and `Offset.at` puts their values in.
+Unrolled loops are written out while the tree is walked, so nothing here expands them: an offset keeps its unrolled axes
+as factors, and `Offset.at` puts their values in.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import cast
 from ingot.errors import CompileError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import AxisArg, FoldArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg
+from ingot.ir.opcode import AxisArg, ConstArg, FoldArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg
 from ingot.ir.polynomial import polynomial
 from ingot.render.value import Key
 
+Scalar = tuple[int, tuple[UOp, ...]]  # a factor, and values that it multiplies
 Unrolled = Mapping[int, int]  # axis -> its value in the copy being written
 
 
@@ -37,16 +38,17 @@ class Placed:
 
     constant: int
     stride: int
-    scalars: list[tuple[int, tuple[UOp, ...]]]
+    scalars: list[Scalar]
     vectors: list[tuple[int, tuple[UOp, ...], bool]]
 
 
 class Offset:
     """An index expression as a sum: constant + stride * lane + multiples of unrolled axes + other terms."""
 
-    __slots__ = ("constant", "others", "steps", "stride")
+    __slots__ = ("constant", "inner", "others", "steps", "stride")
 
-    def __init__(self, terms: list[Term]) -> None:
+    def __init__(self, terms: list[Term], inner: tuple[int, ...]) -> None:
+        self.inner = inner  # unrolled axes inside factors that are no axes themselves
         self.constant = 0
         self.stride = 0
         self.steps: list[tuple[int, int]] = []  # (axis, coefficient)
@@ -135,7 +137,7 @@ def whole(extent: UOp) -> int:
     """The extent of an unrolled or vector loop."""
     if extent.op is not Ops.CONST:
         raise CompileError(f"an unrolled or vector loop needs a constant extent, not {extent!r}")
-    return int(extent.value)
+    return cast(ConstArg, extent.arg).bits
 
 
 class Analysis:
@@ -234,7 +236,9 @@ class Analysis:
         return found
 
     def _take_apart(self, expression: UOp) -> Offset:
-        return Offset([self._term(atoms, factor) for atoms, factor in polynomial(expression).items()])
+        terms = [self._term(atoms, factor) for atoms, factor in polynomial(expression).items()]
+        inner = {axis for term in terms for atom in term.rest for axis in self.unrolled_axes(atom)}
+        return Offset(terms, tuple(sorted(inner)))
 
     def _term(self, atoms: tuple[UOp, ...], factor: int) -> Term:
         unrolled: list[int] = []

@@ -1,4 +1,4 @@
-"""The walk over a kernel tree that all CPU renderers share. In: a KERNEL and a writer. Out: the function's text, in the writer.
+"""The walk over a kernel tree that all CPU renderers share. In: a KERNEL and a writer. Out: the function's lines.
 
 LOOP                 a loop; registers stored inside are carried through it
 LOOP unroll          written out: the axis is a number in each copy
@@ -72,10 +72,16 @@ class Walker:
 
     def loop(self, node: UOp) -> None:
         kind = cast(LoopArg, node.arg).kind
-        method = _LOOPS.get(kind)
-        if method is None:
+        if kind is LoopKind.VECTOR:
+            self.vector(node)
+        elif kind is LoopKind.UNROLL:
+            self.unroll(node)
+        elif kind is LoopKind.LOOP:
+            self.count(node)
+        elif kind is LoopKind.CHUNK:
+            self.chunk(node)
+        else:
             raise CompileError(f"a {kind.value} loop is a thing of GPUs: this renderer writes CPU code")
-        method(self, node)
 
     def unroll(self, node: UOp) -> None:
         axis = cast(LoopArg, node.arg).axis
@@ -152,7 +158,7 @@ class Walker:
         self._put_back(carried, texts)
 
     def _put_back(self, carried: list[Carried], texts: list[str]) -> None:
-        for c, text in zip(carried, texts):
+        for c, text in zip(carried, texts, strict=True):
             self.tiles.held[c.slot] = Value(text, c.before.dtype, c.before.lanes, self.code.top)
 
     def _forget_stored(self, node: UOp) -> None:
@@ -186,7 +192,7 @@ class Walker:
         self._set_lanes(arg.axis, lanes)
         states = [self.code.widen(self.value(v), lanes) for v in values]
         self.here.lanes = 1
-        for target, state in zip(targets, self._halve(states, combines, lanes)):
+        for target, state in zip(targets, self._halve(states, combines, lanes), strict=True):
             self.memory.store(target.src[0], target.src[1], state, None)
 
     def _halve(self, states: list[Value], combines: tuple[UOp, ...], lanes: int) -> list[Value]:
@@ -288,10 +294,4 @@ _STATEMENTS: dict[Ops, Callable[[Walker, UOp], None]] = {
     Ops.LOOP: Walker.loop,
     Ops.WHEN: Walker.when,
     Ops.FOLD: Walker.fold,
-}
-_LOOPS: dict[LoopKind, Callable[[Walker, UOp], None]] = {
-    LoopKind.LOOP: Walker.count,
-    LoopKind.UNROLL: Walker.unroll,
-    LoopKind.VECTOR: Walker.vector,
-    LoopKind.CHUNK: Walker.chunk,
 }

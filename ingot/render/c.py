@@ -1,7 +1,7 @@
-"""C11 text. In: a decomposed KERNEL, a target. Out: a translation unit with one function of the same ABI as render/llvm.py.
+"""C11 text. In: a decomposed KERNEL, a target. Out: a file with one function of the same ABI as render/llvm.py.
 
-The same walk writes it, so it holds the same operations in the same order: the results are the same bits. Vectors are GCC
-vector types, which GCC 12 and Clang understand; no library is needed.
+The same walk writes it, so it holds the same operations in the same order: the results are the same bits. Vectors are
+GCC vector types, which GCC 12 and Clang understand; no library is needed.
 """
 
 from __future__ import annotations

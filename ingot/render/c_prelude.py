@@ -1,4 +1,4 @@
-"""What a C kernel needs before its function: types, and small functions that C lacks. In: names asked for. Out: their text.
+"""What a C kernel needs before its function: types, and small functions that C lacks. In: names. Out: their text.
 
 Only what is used is written. Vector functions are one instruction where the target has one, else a loop over lanes.
 """

@@ -1,7 +1,7 @@
 """C's words: types, literals, operators. In: dtypes and opcodes. Out: pieces of text.
 
-A vector is a GCC vector type such as f32x16. A vector of booleans is a vector of signed integers, 0 or -1 in every lane, as
-wide as what was compared; a scalar boolean is `bool`.
+A vector is a GCC vector type such as f32x16. A vector of booleans is a vector of signed integers, 0 or -1 in every
+lane, as wide as what was compared; a scalar boolean is `bool`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,19 @@ from ingot.ir.opcode import Ops
 from ingot.render.value import Raw
 
 SCALARS = {
-    dt.int8: "int8_t", dt.int16: "int16_t", dt.int32: "int32_t", dt.int64: "int64_t", dt.index: "int64_t",
-    dt.uint8: "uint8_t", dt.uint16: "uint16_t", dt.uint32: "uint32_t", dt.uint64: "uint64_t",
-    dt.float32: "float", dt.float64: "double", dt.float16: "uint16_t", dt.bfloat16: "uint16_t",
+    dt.int8: "int8_t",
+    dt.int16: "int16_t",
+    dt.int32: "int32_t",
+    dt.int64: "int64_t",
+    dt.index: "int64_t",
+    dt.uint8: "uint8_t",
+    dt.uint16: "uint16_t",
+    dt.uint32: "uint32_t",
+    dt.uint64: "uint64_t",
+    dt.float32: "float",
+    dt.float64: "double",
+    dt.float16: "uint16_t",
+    dt.bfloat16: "uint16_t",
 }
 LETTERS = {Kind.INT: "i", Kind.UINT: "u", Kind.FLOAT: "f"}
 
@@ -78,15 +88,38 @@ def _int_literal(dtype: DType, value: int) -> str:
 
 
 OPERATORS: dict[Ops | Raw, str] = {
-    Ops.ADD: "+", Ops.SUB: "-", Ops.MUL: "*", Ops.FDIV: "/", Ops.AND: "&", Ops.OR: "|", Ops.XOR: "^",
-    Ops.SHL: "<<", Ops.SHR: ">>", Ops.CMPLT: "<", Ops.CMPEQ: "==", Ops.CMPNE: "!=",
-    Raw.QUOTIENT: "/", Raw.REMAINDER: "%", Raw.PLAIN_QUOTIENT: "/", Raw.PLAIN_REMAINDER: "%",
+    Ops.ADD: "+",
+    Ops.SUB: "-",
+    Ops.MUL: "*",
+    Ops.FDIV: "/",
+    Ops.AND: "&",
+    Ops.OR: "|",
+    Ops.XOR: "^",
+    Ops.SHL: "<<",
+    Ops.SHR: ">>",
+    Ops.CMPLT: "<",
+    Ops.CMPEQ: "==",
+    Ops.CMPNE: "!=",
+    Raw.QUOTIENT: "/",
+    Raw.REMAINDER: "%",
+    Raw.PLAIN_QUOTIENT: "/",
+    Raw.PLAIN_REMAINDER: "%",
 }
 BOOLEAN_OPERATORS: dict[Ops | Raw, str] = {
-    Ops.AND: "&", Ops.OR: "|", Ops.XOR: "^", Ops.ADD: "|", Ops.MUL: "&", Ops.MAX: "|", Ops.MIN: "&",
+    Ops.AND: "&",
+    Ops.OR: "|",
+    Ops.XOR: "^",
+    Ops.ADD: "|",
+    Ops.MUL: "&",
+    Ops.MAX: "|",
+    Ops.MIN: "&",
     Ops.CMPNE: "^",
 }
 WRAPPING = frozenset({Ops.ADD, Ops.SUB, Ops.MUL, Ops.SHL, Raw.PLAIN_QUOTIENT, Raw.PLAIN_REMAINDER})
 FUNCTIONS: dict[Ops | Raw, str] = {
-    Ops.MULACC: "fma", Ops.SQRT: "sqrt", Ops.FLOOR: "floor", Ops.TRUNC: "trunc", Ops.ROUND: "round_even",
+    Ops.MULACC: "fma",
+    Ops.SQRT: "sqrt",
+    Ops.FLOOR: "floor",
+    Ops.TRUNC: "trunc",
+    Ops.ROUND: "round_even",
 }

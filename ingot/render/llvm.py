@@ -1,7 +1,8 @@
 """LLVM IR text. In: a decomposed KERNEL, a target. Out: one function, `i64 name(ptr args, i64 chunk, ptr scratch)`.
 
-No pass of LLVM's middle end runs afterwards, so everything here is final: vectors are explicit, loops are tested at their
-end, and whatever does not change in a loop stands before it. float16 and bfloat16 are held as i16; bool is i8 in memory.
+No pass of LLVM's middle end runs afterwards, so everything here is final: vectors are explicit, loops are tested at
+their end, and whatever does not change in a loop stands before it. float16 and bfloat16 are held as i16; bool is i8 in
+memory.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ _UNSIGNED_WORDS = {"ashr": "lshr", "slt": "ult", "sdiv": "udiv", "srem": "urem"}
 
 @cache
 def operation(op: Instruction, source: DType, lanes: int) -> tuple[str, str] | None:
-    """(template over operands, declaration or "") of an instruction on operands of type `source`; None: it takes several."""
+    """(template, declaration or "") of an instruction on operands of type `source`; None: it takes several."""
     kind = type_text(source, lanes)
     if op is Ops.WHERE:
         return f"select {element('i1', lanes)} {{0}}, {kind} {{1}}, {kind} {{2}}", ""

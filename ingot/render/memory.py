@@ -1,7 +1,7 @@
 """Loads and stores. In: LOAD and STORE nodes. Out: contiguous, masked, strided or gathered accesses.
 
-An address is the buffer plus, frame by frame from the outside in, the terms that are known there: what does not change in a
-loop is added before it. The constant part stays with the access.
+An address is the buffer plus, frame by frame from the outside in, the terms that are known there: what does not change
+in a loop is added before it. The constant part stays with the access.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ingot.errors import CompileError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops, ParamArg, Scope, StageArg
-from ingot.render.analysis import Analysis, Placed, buffer_key, is_register
+from ingot.render.analysis import Analysis, Placed, Scalar, buffer_key, is_register
 from ingot.render.code import Code
 from ingot.render.tile import Tiles
 from ingot.render.value import FrameKind, Key, Value
@@ -61,6 +61,7 @@ class Memory:
         self.versions: dict[Key, int] = {}
         self._changes = 0
         self._bases: dict[Key, Value] = {}
+        self._places: dict[Key, tuple[Value, int]] = {}
         self._scratch = code.number(0)
 
     # --- buffers ---
@@ -113,21 +114,40 @@ class Memory:
     # --- addresses ---
 
     def place(self, buffer: UOp, offset: UOp) -> Place:
-        placed = self.analysis.offset(offset).at(self.scope.unrolled)
-        pointer = self.base(buffer)
+        parts = self.analysis.offset(offset)
+        placed = parts.at(self.scope.unrolled)
+        inner = [self.scope.unrolled[axis] for axis in parts.inner]
+        pointer, more = self._advanced(buffer, tuple(placed.scalars), tuple(inner))
+        constant = placed.constant + more
+        index = self._index(placed) if placed.vectors else None
+        return Place(pointer, constant, placed.stride, index, self._align(buffer, placed, constant))
+
+    def _advanced(self, buffer: UOp, terms: tuple[Scalar, ...], inner: tuple[int, ...]) -> tuple[Value, int]:
+        """The buffer's beginning plus scalar terms, and a constant still to be added."""
+        if not terms:
+            return self.base(buffer), 0
+        key = (buffer, terms, inner)
+        found = self._places.get(key)
+        if found is not None and self.code.known.get(key) is found[0]:
+            return found
+        made = self._places[key] = self._advance(buffer, terms)
+        self.code.learn(key, made[0], self.code.top)
+        return made
+
+    def _advance(self, buffer: UOp, terms: tuple[Scalar, ...]) -> tuple[Value, int]:
         levels: dict[int, Value] = {}
-        constant = placed.constant
-        for factor, atoms in placed.scalars:
+        constant = 0
+        for factor, atoms in terms:
             value = self.product(factor, atoms)
             if value.bits is not None:
                 constant += int(dt.from_bits(dt.index, value.bits))
                 continue
             known = levels.get(value.level)
             levels[value.level] = value if known is None else self.code.add(known, value)
+        pointer = self.base(buffer)
         for level in sorted(levels):
             pointer = self.code.advance(pointer, levels[level])
-        index = self._index(placed) if placed.vectors else None
-        return Place(pointer, constant, placed.stride, index, self._align(buffer, placed, constant))
+        return pointer, constant
 
     def product(self, factor: int, atoms: tuple[UOp, ...]) -> Value:
         """factor * atoms, those of the outer loops first."""
@@ -197,7 +217,7 @@ class Memory:
         return self._read(place, mask, other, level)
 
     def _outermost(self, needed: int, buffer: Key) -> int:
-        """The outermost frame where a load may stand: its address is known, the buffer keeps, and the load is sure to run."""
+        """The outermost frame where a load may stand: its address is known, nothing stores, and it is sure to run."""
         level = self.code.top
         while level > needed:
             frame = self.code.frames[level]

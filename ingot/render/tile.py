@@ -1,7 +1,8 @@
-"""Register tiles: REGISTER stages as values. In: loads and stores with constant offsets. Out: values, shuffled where needed.
+"""Register tiles: REGISTER stages as values. In: loads and stores with constant offsets. Out: values, shuffled.
 
-A tile is cut into slots, each one value. The widest store decides how: 16 lanes with stride 1 make slots of 16 neighbours,
-16 lanes with stride 48 make slots of 16 rows. A read along the slots is free; a read across them is a transpose.
+A tile is cut into slots, each one value. The widest store decides how: 16 lanes with stride 1 make slots of 16
+neighbours, 16 lanes with stride 48 make slots of 16 rows. A read along the slots is free; a read across them is a
+transpose.
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ Part = tuple[Slot, int]  # (slot, lane)
 class Layout:
     """How the elements of one tile are dealt out to slots."""
 
-    __slots__ = ("lanes", "stage", "stride")
+    __slots__ = ("block", "lanes", "stage", "stride")
 
     def __init__(self, stage: int, lanes: int, stride: int) -> None:
         self.stage = stage
         self.lanes = lanes
         self.stride = stride
+        self.block = lanes * stride
 
     def find(self, element: int) -> Part:
-        block = self.lanes * self.stride
-        lane = element % block // self.stride
+        lane = element % self.block // self.stride
         return (self.stage, element - lane * self.stride), lane
 
     def is_slot(self, element: int, lanes: int, stride: int) -> bool:
         """These lanes are exactly one slot."""
-        return lanes == self.lanes and (stride == self.stride or lanes == 1) and self.find(element)[1] == 0
+        fits = lanes == self.lanes and (stride == self.stride or lanes == 1)
+        return fits and element % self.block < self.stride
 
 
 class Tiles:
@@ -93,7 +95,7 @@ class Tiles:
         loops = [(axis, extent) for axis, extent in store.loops if axis in axes]
         here = dict(unrolled)
         for values in product(*(range(extent) for _, extent in loops)):
-            here.update(zip((axis for axis, _ in loops), values))
+            here.update(zip((axis for axis, _ in loops), values, strict=True))
             yield self.place(store.offset, here)[0]
 
     def place(self, offset: UOp, unrolled: Unrolled) -> tuple[int, int]:
@@ -146,7 +148,7 @@ class Tiles:
             return self._square(rows, lane // count * count, lane % count)
         pieces = [self._square(rows[i : i + width], 0, lane) for i in range(0, count, width)]
         while len(pieces) > 1:
-            pairs = zip(pieces[::2], pieces[1::2])
+            pairs = zip(pieces[::2], pieces[1::2], strict=True)
             pieces = [self.code.shuffle(a, b, range(2 * a.lanes)) for a, b in pairs]
         return pieces[0]
 

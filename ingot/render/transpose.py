@@ -1,7 +1,8 @@
 """Square transposes in registers. In: n values of n lanes. Out: the n columns.
 
 log2(n) steps of two-input shuffles on rows that differ in one bit of their number. Inside 16-byte blocks a step
-interleaves (unpck, zip), across blocks it takes the even and the odd blocks: each is one instruction of any vector unit.
+interleaves (unpck, zip), across blocks it takes the even and the odd blocks: each is one instruction of any
+vector unit.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ function, inside a signal handler. Frames that are not in use wait in a list.
 """
 
 import ctypes
+import functools
 import struct
 import time
 from collections.abc import Callable
@@ -62,19 +63,19 @@ class Layout(NamedTuple):
 
 
 class _Frame:
-    """The memory of one run: a copy of the program's words."""
+    """The memory of one run: a copy of the program's words. `fill` writes the values of the slots."""
 
-    __slots__ = ("_anchor", "address", "memory", "scratch", "slots_at", "words")
+    __slots__ = ("_anchor", "address", "fill", "scratch", "words")
 
-    def __init__(self, image: bytes, slots_at: int) -> None:
-        self.memory = bytearray(len(image) + _LINE)
-        self._anchor = (ctypes.c_char * len(self.memory)).from_buffer(self.memory)
+    def __init__(self, image: bytes, slots_at: int, slots: int) -> None:
+        memory = bytearray(len(image) + _LINE)
+        self._anchor = (ctypes.c_char * len(memory)).from_buffer(memory)
         start = ctypes.addressof(self._anchor)
         shift = -start % _LINE
-        self.memory[shift : shift + len(image)] = image
+        memory[shift : shift + len(image)] = image
         self.address = start + shift
-        self.slots_at = shift + 8 * slots_at
-        self.words = memoryview(self.memory)[shift : shift + len(image)].cast("q")
+        self.fill = functools.partial(struct.Struct(f"={slots}q").pack_into, memory, shift + 8 * slots_at)
+        self.words = memoryview(memory)[shift : shift + len(image)].cast("q")
         self.scratch: Buffer | None = None
 
 
@@ -98,7 +99,6 @@ class Program:
         self._calls = calls
         self._owners = owners
         self._image = _image(pool, layout, words, patches)
-        self._pack = struct.Struct(f"={self.slots}q").pack_into
         self._execute = pool.execute
         self._idle: list[_Frame] = []
 
@@ -107,9 +107,9 @@ class Program:
         try:
             frame = self._idle.pop()
         except IndexError:
-            frame = _Frame(self._image, self._layout.slots)
+            frame = self._frame()
         try:
-            self._pack(frame.memory, frame.slots_at, *values)
+            frame.fill(*values)
         except struct.error:
             raise self._bad_values(values) from None
         status = self._execute(frame.address)
@@ -119,10 +119,10 @@ class Program:
 
     def profile(self, *values: int) -> list[int]:
         """Runs, and gives the nanoseconds that each command took, waiting included."""
-        frame = _Frame(self._image, self._layout.slots)
+        frame = self._frame()
         times = (ctypes.c_int64 * len(self.labels))()
         frame.words[FRAME["profile"]] = ctypes.addressof(times)
-        self._pack(frame.memory, frame.slots_at, *values)
+        frame.fill(*values)
         status = self._execute(frame.address)
         while status:
             command = frame.words[FRAME["pc"]]
@@ -180,6 +180,9 @@ class Program:
     def _bad_values(self, values: tuple[int, ...]) -> ArgumentError:
         wanted = f"{self.slots} signed 64-bit numbers, one for each slot"
         return ArgumentError("run", given=values, wanted=wanted)
+
+    def _frame(self) -> _Frame:
+        return _Frame(self._image, self._layout.slots, self.slots)
 
 
 def _image(pool: Pool, layout: Layout, words: list[int], patches: list[tuple[int, int, int]]) -> bytes:

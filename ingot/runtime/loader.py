@@ -7,7 +7,7 @@ Out: the addresses of its global functions. Memory is written first, then made e
 Every offset is checked before it is used: a damaged object is a CompileError, not a crash.
 """
 
-import platform
+import os
 import struct
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -67,7 +67,7 @@ class _Object(NamedTuple):
 
 def load(data: bytes) -> Mapping[str, int]:
     """Maps the object and gives its global functions by name."""
-    parsed = _parse(data, _MACHINES.get(platform.machine(), 0))
+    parsed = _parse(data, _MACHINES.get(os.uname().machine, 0))
     nbytes = round_up(parsed.nbytes, 4096)
     base = map_pages(nbytes)
     _fill(parsed, view(base, nbytes), base)
@@ -77,7 +77,7 @@ def load(data: bytes) -> Mapping[str, int]:
 
 def check(data: bytes, machine: str = "") -> None:
     """The same checks, for the machine named or this one, without mapping anything."""
-    parsed = _parse(data, _MACHINES.get(machine or platform.machine(), 0))
+    parsed = _parse(data, _MACHINES.get(machine or os.uname().machine, 0))
     _fill(parsed, memoryview(bytearray(parsed.nbytes)), base=1 << 32)
 
 

@@ -107,7 +107,11 @@ def _places(kernel: Kernel, node: UOp, counters: dict[UOp, int]) -> list[tuple[t
     if node.op is Ops.VALUE:
         dims = kernel.by_id(cast(ValueArg, node.arg).nest).dims
         own = [((kernel.loops[d].counter, kernel.loops[d].counter), d) for d in dims]
-        return own + [((kernel.loops[d].counter,) * 2, counters[at]) for d, at in zip(dims, node.src, strict=True) if at in counters]
+        return own + [
+            ((kernel.loops[d].counter,) * 2, counters[at])
+            for d, at in zip(dims, node.src, strict=True)
+            if at in counters
+        ]
     if node.op is not Ops.LOAD:
         return []
     found = split_affine(node.src[1], list(counters))

@@ -6,8 +6,10 @@ import bisect
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 ALIGN = 64
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +21,10 @@ class Interval:
     nbytes: int
 
 
-def arrange(values: Mapping[object, Interval]) -> tuple[dict[object, int], int]:
+def arrange(values: Mapping[K, Interval]) -> tuple[dict[K, int], int]:
     """Offsets, and the size of the arena: in order of time, each value in the smallest gap that holds it."""
     free = _Gaps()
-    offsets: dict[object, int] = {}
+    offsets: dict[K, int] = {}
     living: list[tuple[int, int, int]] = []
     for key, value in sorted(values.items(), key=lambda item: (item[1].first, -item[1].nbytes)):
         while living and living[0][0] < value.first:

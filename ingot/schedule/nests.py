@@ -60,7 +60,9 @@ class _Drafting:
             axes = self._axes(output.shape, f"i{len(stores)}_" if stores else "i")
             value = self._compute(output, axes, None)
             loops = tuple(self._axis_of(a) for a in axes if a is not ZERO)
-            stores.append(self._nest("out", loops, Store(self._slot(output, True), self._flat(output.shape, axes), value)))
+            stores.append(
+                self._nest("out", loops, Store(self._slot(output, True), self._flat(output.shape, axes), value))
+            )
         params = tuple(self.slots.values())
         kernel = Kernel(name, self.loops, tuple(self.nests), params)
         return Draft(kernel, tuple(self.slots), outputs, {n.id: u for u, n in self.reduced.items()})
@@ -136,7 +138,9 @@ class _Drafting:
 
     def expand(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         source = node.src[0]
-        return self.at(source, tuple(ZERO if n == 1 else at for n, at in zip(source.shape, indices, strict=True)), valid)
+        return self.at(
+            source, tuple(ZERO if n == 1 else at for n, at in zip(source.shape, indices, strict=True)), valid
+        )
 
     def permute(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         below = dict(zip(cast(AxesArg, node.arg).axes, indices, strict=True))
@@ -144,7 +148,10 @@ class _Drafting:
 
     def flip(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         flipped = cast(AxesArg, node.arg).axes
-        below = [as_index(n - 1) - at if axis in flipped else at for axis, (n, at) in enumerate(zip(node.shape, indices, strict=True))]
+        below = [
+            as_index(n - 1) - at if axis in flipped else at
+            for axis, (n, at) in enumerate(zip(node.shape, indices, strict=True))
+        ]
         return self.at(node.src[0], tuple(map(self.simple, below)), valid)
 
     def shrink(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:

@@ -16,7 +16,12 @@ from ingot.kernel.nest import Kernel
 from tests.golden.case import Array, Sizes
 from tests.kernel.sketch import Sketch, sqrt
 
-SCALARS: Sizes = {"one_less_beta1": 0.1, "one_less_beta2": 0.001, "rate": 0.01, "eps": 1e-8}
+SCALARS: Sizes = {
+    "one_less_beta1": 0.1,
+    "one_less_beta2": 0.001,
+    "rate": 0.01,
+    "eps": 1e-8,
+}
 SIZES: tuple[Sizes, ...] = (
     {"n0": 5, "n1": 70, "n2": 1, **SCALARS},
     {"n0": 64, "n1": 0, "n2": 33, **SCALARS},

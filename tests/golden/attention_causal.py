@@ -2,8 +2,8 @@
 
     scores = q k' * scale, -inf where key > query;   out = softmax(scores) v
 
-Blocks of 8 keys: scores, grown maximum, exponentials; the sum and the mix of values are rescaled when the maximum grows.
-Queries are the lanes, so that maxima and sums need no work across them.
+Blocks of 8 keys: scores, grown maximum, exponentials; the sum and the mix of values are rescaled when the
+maximum grows. Queries are the lanes, so that maxima and sums need no work across them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,17 @@ import numpy as np
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
-from ingot.kernel.moves import bind, compute_at, fuse, layout, reorder, share, split, stage, vector
+from ingot.kernel.moves import (
+    bind,
+    compute_at,
+    fuse,
+    layout,
+    reorder,
+    share,
+    split,
+    stage,
+    vector,
+)
 from ingot.kernel.nest import Kernel, Reduce
 from ingot.kernel.reduction import online
 from tests.golden.case import Array, Sizes
@@ -39,7 +49,9 @@ def naive() -> Kernel:
     score = s.sum("score", (h, i, j), (d,), q[at(h, i, d)] * k[at(h, j, d)])
 
     def masked(h: UOp, i: UOp, j: UOp) -> UOp:
-        return (i < j).where(UOp.const(dt.float32, float("-inf")), score(h, i, j) * scale)
+        return (i < j).where(
+            UOp.const(dt.float32, float("-inf")), score(h, i, j) * scale
+        )
 
     h, i, j = s.loops(top_h=heads, top_i=queries, top_j=queries)
     top = s.max("top", (h, i), (j,), masked(h, i, j))

@@ -14,7 +14,7 @@ Sizes = Mapping[str, int | float]
 
 
 class Case(Protocol):
-    """A program file: `naive` nests, the same after the moves, sizes to try, arrays to try them on, and NumPy's answer."""
+    """A program file: `naive` nests, the same after the moves, sizes, arrays of those sizes, NumPy's answer."""
 
     SIZES: tuple[Sizes, ...]
 

@@ -1,6 +1,7 @@
 """A 2-D convolution as a matrix product: filters x (channel, row, column of the window) times windows x pixels.
 
-The matrix of windows is never stored: a block of 16 pixels gathers its windows, padding included, as its tile is staged.
+The matrix of windows is never stored: a block of 16 pixels gathers its windows, padding included, as its
+tile is staged.
 """
 
 from __future__ import annotations
@@ -9,14 +10,46 @@ import numpy as np
 
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
-from ingot.kernel.moves import bind, compute_at, fuse, layout, reorder, split, stage, unroll, vector
+from ingot.kernel.moves import (
+    bind,
+    compute_at,
+    fuse,
+    layout,
+    reorder,
+    split,
+    stage,
+    unroll,
+    vector,
+)
 from ingot.kernel.nest import Kernel, Reduce
 from tests.golden.case import Array, Sizes
 from tests.kernel.sketch import Sketch
 
 SIZES: tuple[Sizes, ...] = (
-    {"images": 1, "filters": 3, "channels": 2, "h": 4, "w": 5, "kh": 3, "kw": 3, "pad": 1, "rows": 4, "columns": 5},
-    {"images": 2, "filters": 5, "channels": 1, "h": 5, "w": 4, "kh": 1, "kw": 2, "pad": 0, "rows": 5, "columns": 3},
+    {
+        "images": 1,
+        "filters": 3,
+        "channels": 2,
+        "h": 4,
+        "w": 5,
+        "kh": 3,
+        "kw": 3,
+        "pad": 1,
+        "rows": 4,
+        "columns": 5,
+    },
+    {
+        "images": 2,
+        "filters": 5,
+        "channels": 1,
+        "h": 5,
+        "w": 4,
+        "kh": 1,
+        "kw": 2,
+        "pad": 0,
+        "rows": 5,
+        "columns": 3,
+    },
 )
 
 
@@ -34,10 +67,20 @@ def naive() -> Kernel:
     n, o, y, x = s.loops(dot_n=images, dot_o=filters, dot_y=rows, dot_x=columns)
     c, ky, kx = s.loops(c=channels, ky=kh, kx=kw)
     window = pixel(n, c, y + ky, x + kx)
-    dot = s.sum("dot", (n, o, y, x), (c, ky, kx), weight[((o * channels + c) * kh + ky) * kw + kx] * window)
+    dot = s.sum(
+        "dot",
+        (n, o, y, x),
+        (c, ky, kx),
+        weight[((o * channels + c) * kh + ky) * kw + kx] * window,
+    )
 
     n, o, y, x = s.loops(n=images, o=filters, y=rows, x=columns)
-    s.store("out", (n, o, y, x), out[((n * filters + o) * rows + y) * columns + x], dot(n, o, y, x))
+    s.store(
+        "out",
+        (n, o, y, x),
+        out[((n * filters + o) * rows + y) * columns + x],
+        dot(n, o, y, x),
+    )
     return s.kernel()
 
 
@@ -65,7 +108,9 @@ def program() -> Kernel:
 
 
 def arguments(sizes: Sizes, rng: np.random.Generator) -> list[Array]:
-    images, filters, channels, h, w, kh, kw, _, rows, columns = (int(v) for v in sizes.values())
+    images, filters, channels, h, w, kh, kw, _, rows, columns = (
+        int(v) for v in sizes.values()
+    )
     image = rng.normal(0, 1, (images, channels, h, w)).astype(np.float32)
     weight = rng.normal(0, 1, (filters, channels, kh, kw)).astype(np.float32)
     return [image, weight, np.zeros((images, filters, rows, columns), np.float32)]

@@ -1,6 +1,7 @@
-"""gelu(a @ (q * scale) + bias): int8 weights become floats as their panels are packed, bias and gelu run on finished tiles.
+"""gelu(a @ (q * scale) + bias): int8 weights become floats as their panels are packed.
 
-Two launches: all panels of q are packed by all threads, then tiles of 4 rows by 32 columns are summed in registers.
+Bias and gelu run on finished tiles. Two launches: all panels of q are packed by all threads, then tiles of 4
+rows by 32 columns are summed in registers.
 """
 
 from __future__ import annotations
@@ -31,10 +32,21 @@ def gelu(x: UOp) -> UOp:
 def naive() -> Kernel:
     s = Sketch("gemm")
     m, n, depth = s.sizes("m", "n", "depth")
-    a, q, scale, bias, out = s.input(), s.input(dt.int8), s.input(), s.input(), s.output()
+    a, q, scale, bias, out = (
+        s.input(),
+        s.input(dt.int8),
+        s.input(),
+        s.input(),
+        s.output(),
+    )
 
     i, j, k = s.loops(dot_i=m, dot_j=n, k=depth)
-    dot = s.sum("dot", (i, j), (k,), a[i * depth + k] * (q[k * n + j].cast(dt.float32) * scale[j]))
+    dot = s.sum(
+        "dot",
+        (i, j),
+        (k,),
+        a[i * depth + k] * (q[k * n + j].cast(dt.float32) * scale[j]),
+    )
 
     i, j = s.loops(i=m, j=n)
     s.store("out", (i, j), out[i * n + j], gelu(dot(i, j) + bias[j]))

@@ -1,6 +1,6 @@
 """Layer norm of x + residual, which is an output too: the sum is staged row by row, and everything else reads it there.
 
-    h = x + residual;   y = (h - mean(h)) / sqrt(var(h) + eps) * weight + bias
+h = x + residual;   y = (h - mean(h)) / sqrt(var(h) + eps) * weight + bias
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ def program() -> Kernel:
 
 def arguments(sizes: Sizes, rng: np.random.Generator) -> list[Array]:
     rows, columns = int(sizes["rows"]), int(sizes["columns"])
-    given = [rng.normal(1, 2, shape) for shape in ((rows, columns), (rows, columns), (columns,), (columns,))]
+    given = [
+        rng.normal(1, 2, shape)
+        for shape in ((rows, columns), (rows, columns), (columns,), (columns,))
+    ]
     made = [np.zeros((rows, columns)) for _ in range(2)]
     return [a.astype(np.float32) for a in (*given, *made)]
 
@@ -76,5 +79,7 @@ def arguments(sizes: Sizes, rng: np.random.Generator) -> list[Array]:
 def wanted(buffers: list[Array], sizes: Sizes) -> dict[int, Array]:
     x, residual, weight, bias = (b.astype(np.float64) for b in buffers[:4])
     h = x + residual
-    normal = (h - h.mean(1, keepdims=True)) / np.sqrt(h.var(1, keepdims=True) + sizes["eps"])
+    normal = (h - h.mean(1, keepdims=True)) / np.sqrt(
+        h.var(1, keepdims=True) + sizes["eps"]
+    )
     return {4: h, 5: normal * weight + bias}

@@ -29,7 +29,9 @@ def naive() -> Kernel:
     total = s.sum("total", (i,), (j,), exp(x[i * columns + j] - top(i)))
 
     i, j = s.loops(i=rows, j=columns)
-    s.store("out", (i, j), out[i * columns + j], exp(x[i * columns + j] - top(i)) / total(i))
+    s.store(
+        "out", (i, j), out[i * columns + j], exp(x[i * columns + j] - top(i)) / total(i)
+    )
     return s.kernel()
 
 

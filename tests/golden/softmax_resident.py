@@ -1,6 +1,7 @@
-"""Softmax that keeps its row: maximum, exponentials and their sum, quotient; x is read once from memory, then from cache.
+"""Softmax that keeps its row: maximum, exponentials and their sum, quotient.
 
-The exponentials of a row are staged, so that they are computed once. Sums run in 16 lanes and 4 vectors side by side.
+x is read once from memory, then from cache. The exponentials of a row are staged, so that they are computed
+once. Sums run in 16 lanes and 4 vectors side by side.
 """
 
 from __future__ import annotations

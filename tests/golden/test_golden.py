@@ -32,7 +32,9 @@ MODULES = (
     sum_rfactor,
     adam_group,
 )
-CASES: dict[str, Case] = {module.__name__.rpartition(".")[2]: cast(Case, module) for module in MODULES}
+CASES: dict[str, Case] = {
+    module.__name__.rpartition(".")[2]: cast(Case, module) for module in MODULES
+}
 ULP = float(np.finfo(np.float32).eps)
 NEAR_NUMPY, NEAR_NAIVE = 8 * ULP, 16 * ULP
 every_case = pytest.mark.parametrize("name", CASES)
@@ -43,11 +45,15 @@ def expected(name: str) -> Path:
 
 
 @every_case
-def test_the_loop_tree_is_the_expected_one(name: str, request: pytest.FixtureRequest) -> None:
+def test_the_loop_tree_is_the_expected_one(
+    name: str, request: pytest.FixtureRequest
+) -> None:
     made = text(CASES[name].program())
     if request.config.getoption("--update-golden"):
         expected(name).write_text(made)
-    assert made == expected(name).read_text(), f"pytest tests/golden --update-golden rewrites {expected(name).name}"
+    assert made == expected(name).read_text(), (
+        f"pytest tests/golden --update-golden rewrites {expected(name).name}"
+    )
 
 
 def test_every_expected_tree_has_a_program() -> None:
@@ -94,4 +100,7 @@ def off(got: Array, want: Array) -> float:
     if not want.size:
         return 0.0
     size = np.abs(want).max()
-    return float(np.abs(got.reshape(want.shape).astype(np.float64) - want).max() / max(size, 1e-30))
+    return float(
+        np.abs(got.reshape(want.shape).astype(np.float64) - want).max()
+        / max(size, 1e-30)
+    )

@@ -1,4 +1,4 @@
-"""Running a kernel of nests. In: a Kernel, arrays and sizes. Out: the arrays, written by the interpreter or by real code."""
+"""Running a kernel of nests. In: a Kernel, arrays, sizes. Out: the arrays, written by interpreter or compiled code."""
 
 from __future__ import annotations
 
@@ -53,13 +53,24 @@ def poison(count: int, dtype: dt.DType) -> Array:
     return made
 
 
-def interpret(kernel: Kernel | Built, buffers: Sequence[Array], sizes: Sizes, fold: str = "sequence") -> None:
-    """The meaning of the nests' loop trees; `buffers` are written in place. Chunks run last first: any order must do."""
+def interpret(
+    kernel: Kernel | Built,
+    buffers: Sequence[Array],
+    sizes: Sizes,
+    fold: str = "sequence",
+) -> None:
+    """The meaning of the loop trees; `buffers` are written in place. Chunks run last first: any order must do."""
     made = built(kernel) if isinstance(kernel, Kernel) else kernel
     between = temporaries(made, sizes)
     for launch in made.launches:
         chunks = number(cast(KernelArg, launch.arg).chunks, sizes)
-        run_tree(launch, [*buffers, *between], sizes, chunk_order=range(chunks)[::-1], fold=fold)
+        run_tree(
+            launch,
+            [*buffers, *between],
+            sizes,
+            chunk_order=range(chunks)[::-1],
+            fold=fold,
+        )
 
 
 class Native:
@@ -67,7 +78,9 @@ class Native:
 
     def __init__(self, kernel: Kernel, language: str = "llvm") -> None:
         self.made = built(kernel)
-        self.functions = [compiled(decompose(launch), language) for launch in self.made.launches]
+        self.functions = [
+            compiled(decompose(launch), language) for launch in self.made.launches
+        ]
 
     def run(self, buffers: Sequence[Array], sizes: Sizes) -> None:
         between = temporaries(self.made, sizes)

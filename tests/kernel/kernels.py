@@ -20,7 +20,7 @@ Shapes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Small:
-    """A kernel, what its buffers are (inputs first; the last `outputs` of them are written), and sizes to run it with."""
+    """A kernel, its buffers (inputs first; the last ones, `outputs`, are written), and sizes to run it with."""
 
     kernel: Callable[[], Kernel]
     buffers: Callable[[Shapes], list[tuple[int, ...]]]
@@ -30,8 +30,14 @@ class Small:
     def arguments(self, sizes: Shapes, seed: int = 0) -> list[Array]:
         rng = np.random.default_rng(seed)
         shapes = self.buffers(sizes)
-        given = [rng.integers(-8, 8, s).astype(np.float32) / 4 for s in shapes[: len(shapes) - len(self.outputs)]]
-        made = [np.full(s, 99, kind) for s, kind in zip(shapes[len(given) :], self.outputs, strict=True)]
+        given = [
+            rng.integers(-8, 8, s).astype(np.float32) / 4
+            for s in shapes[: len(shapes) - len(self.outputs)]
+        ]
+        made = [
+            np.full(s, 99, kind)
+            for s, kind in zip(shapes[len(given) :], self.outputs, strict=True)
+        ]
         return given + made
 
 
@@ -127,15 +133,30 @@ def _matrix(sizes: Shapes) -> tuple[int, int]:
 
 _ODD = ({"m": 3, "n": 5}, {"m": 1, "n": 1}, {"m": 7, "n": 19}, {"m": 2, "n": 33})
 SMALL: dict[str, Small] = {
-    "copy": Small(copy, lambda z: [(z["n"],), (z["n"],)], ({"n": 0}, {"n": 1}, {"n": 13}, {"n": 40})),
-    "transpose": Small(transpose, lambda z: [_matrix(z)[::-1], _matrix(z)], (*_ODD, {"m": 0, "n": 3})),
+    "copy": Small(
+        copy,
+        lambda z: [(z["n"],), (z["n"],)],
+        ({"n": 0}, {"n": 1}, {"n": 13}, {"n": 40}),
+    ),
+    "transpose": Small(
+        transpose, lambda z: [_matrix(z)[::-1], _matrix(z)], (*_ODD, {"m": 0, "n": 3})
+    ),
     "softmax": Small(softmax, lambda z: [_matrix(z), _matrix(z)], _ODD),
     "matmul_bias": Small(
         matmul_bias,
         lambda z: [(z["m"], z["d"]), (z["d"], z["n"]), (z["n"],), _matrix(z)],
-        ({"m": 3, "n": 5, "d": 7}, {"m": 1, "n": 1, "d": 1}, {"m": 5, "n": 18, "d": 9}, {"m": 2, "n": 3, "d": 0}),
+        (
+            {"m": 3, "n": 5, "d": 7},
+            {"m": 1, "n": 1, "d": 1},
+            {"m": 5, "n": 18, "d": 9},
+            {"m": 2, "n": 3, "d": 0},
+        ),
     ),
-    "column_sum": Small(column_sum, lambda z: [_matrix(z), (z["n"],)], (*_ODD, {"m": 0, "n": 4})),
-    "full_sum": Small(full_sum, lambda z: [_matrix(z), (1,)], (*_ODD, {"m": 0, "n": 4})),
+    "column_sum": Small(
+        column_sum, lambda z: [_matrix(z), (z["n"],)], (*_ODD, {"m": 0, "n": 4})
+    ),
+    "full_sum": Small(
+        full_sum, lambda z: [_matrix(z), (1,)], (*_ODD, {"m": 0, "n": 4})
+    ),
     "argmax": Small(argmax, lambda z: [_matrix(z), (z["m"],)], _ODD, ("int64",)),
 }

@@ -1,4 +1,4 @@
-"""Random schedules. In: a kernel and a seed. Out: the kernel after a few random moves, those that say they are illegal left out."""
+"""Random schedules. In: a kernel and a seed. Out: the kernel after a few random moves; illegal ones are left out."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ class Mover:
 
     def short_loop(self) -> str:
         """One that a split has given a constant capacity, if there is one."""
-        short = [lp.name for lp in self.kernel.loops.values() if lp.capacity.op is Ops.CONST]
+        short = [
+            lp.name for lp in self.kernel.loops.values() if lp.capacity.op is Ops.CONST
+        ]
         return self.random.choice(short) if short else self.loop()
 
     def nest(self) -> Nest:
@@ -85,7 +87,12 @@ class Mover:
     def value(self, nest: Nest) -> UOp | None:
         """A part of what a nest computes: a load or an operation on one."""
         nodes = {u: None for e in nest.expressions() for u in e.toposort()}
-        fitting = [u for u in nodes if u.dtype.is_float and (u.op is Ops.LOAD or (u.src and u.op in (Ops.MUL, Ops.EXP)))]
+        fitting = [
+            u
+            for u in nodes
+            if u.dtype.is_float
+            and (u.op is Ops.LOAD or (u.src and u.op in (Ops.MUL, Ops.EXP)))
+        ]
         return self.random.choice(fitting) if fitting else None
 
 
@@ -93,7 +100,9 @@ class Mover:
 
 
 def try_split(m: Mover) -> Kernel:
-    return split(m.kernel, m.loop(), m.random.choice((2, 3, 4, 16)), m.fresh("o"), m.fresh("i"))
+    return split(
+        m.kernel, m.loop(), m.random.choice((2, 3, 4, 16)), m.fresh("o"), m.fresh("i")
+    )
 
 
 def try_reorder(m: Mover) -> Kernel:
@@ -135,7 +144,11 @@ def try_stage(m: Mover) -> Kernel | None:
     at = m.random.choice([None, *names])
     scope = m.random.choice((Scope.REGISTER, Scope.STACK, Scope.PACKED))
     value = m.value(nest)
-    return stage(m.kernel, nest.name, value, at, m.fresh("t"), scope) if value is not None else None
+    return (
+        stage(m.kernel, nest.name, value, at, m.fresh("t"), scope)
+        if value is not None
+        else None
+    )
 
 
 def try_share(m: Mover) -> Kernel | None:
@@ -145,7 +158,9 @@ def try_share(m: Mover) -> Kernel | None:
         return None
     tile, user = m.random.choice(tiles), m.random.choice(others)
     along = m.random.choice(m.loops_of(tile.dims))
-    return share(m.kernel, tile.name, user.name, m.random.choice(m.loops_of(user.loops)), along)
+    return share(
+        m.kernel, tile.name, user.name, m.random.choice(m.loops_of(user.loops)), along
+    )
 
 
 def try_compute_at(m: Mover) -> Kernel | None:
@@ -153,7 +168,9 @@ def try_compute_at(m: Mover) -> Kernel | None:
     if not pairs:
         return None
     nest, reader = m.random.choice(pairs)
-    return compute_at(m.kernel, nest.name, reader.name, m.random.choice(m.loops_of(reader.loops)))
+    return compute_at(
+        m.kernel, nest.name, reader.name, m.random.choice(m.loops_of(reader.loops))
+    )
 
 
 def try_fuse(m: Mover) -> Kernel | None:
@@ -166,17 +183,28 @@ def try_fuse(m: Mover) -> Kernel | None:
 
 def try_layout(m: Mover) -> Kernel | None:
     nest = m.nest()
-    return layout(m.kernel, nest.name, *m.shuffled(m.loops_of(nest.dims))) if len(nest.dims) > 1 else None
+    return (
+        layout(m.kernel, nest.name, *m.shuffled(m.loops_of(nest.dims)))
+        if len(nest.dims) > 1
+        else None
+    )
 
 
 def try_detach(m: Mover) -> Kernel | None:
     nest = m.nest()
     names = m.loops_of(nest.loops)
-    return detach(m.kernel, nest.name, m.random.choice(names), m.fresh("d")) if names else None
+    return (
+        detach(m.kernel, nest.name, m.random.choice(names), m.fresh("d"))
+        if names
+        else None
+    )
 
 
 def reduction(m: Mover) -> Nest:
-    return m.random.choice([n for n in m.kernel.nests if isinstance(n.body, Reduce)] or list(m.kernel.nests))
+    return m.random.choice(
+        [n for n in m.kernel.nests if isinstance(n.body, Reduce)]
+        or list(m.kernel.nests)
+    )
 
 
 def try_rfactor(m: Mover) -> Kernel | None:
@@ -198,8 +226,12 @@ def try_online(m: Mover) -> Kernel | None:
         return None
     kernel = m.kernel
     for nest in ("total", "top"):
-        kernel = compute_at(kernel, nest, "out", m.loops_of(kernel.nest("out").loops)[0])
-    pick = [m.random.choice(m.loops_of(kernel.nest(n).reduced)) for n in ("top", "total")]
+        kernel = compute_at(
+            kernel, nest, "out", m.loops_of(kernel.nest("out").loops)[0]
+        )
+    pick = [
+        m.random.choice(m.loops_of(kernel.nest(n).reduced)) for n in ("top", "total")
+    ]
     return online(kernel, ("top", "total"), (pick[0], pick[1]))
 
 
@@ -208,7 +240,27 @@ def try_pipeline(m: Mover) -> Kernel:
 
 
 ATTEMPTS: tuple[Callable[[Mover], Kernel | None], ...] = (
-    *(try_split, try_split, try_split, try_reorder, try_reorder, try_compute_at, try_compute_at, try_stage, try_stage),
-    *(try_vector, try_unroll, try_bind, try_edge, try_predicate, try_share, try_fuse, try_layout, try_detach),
+    *(
+        try_split,
+        try_split,
+        try_split,
+        try_reorder,
+        try_reorder,
+        try_compute_at,
+        try_compute_at,
+        try_stage,
+        try_stage,
+    ),
+    *(
+        try_vector,
+        try_unroll,
+        try_bind,
+        try_edge,
+        try_predicate,
+        try_share,
+        try_fuse,
+        try_layout,
+        try_detach,
+    ),
     *(try_rfactor, try_rfactor, try_hold, try_online, try_pipeline),
 )

@@ -1,13 +1,13 @@
 """Nests by hand. In: sizes, buffers, loops and formulas. Out: a Kernel in which every nest has loops of its own.
 
-    s = Sketch("row_sum")
-    n, m = s.sizes("n", "m")
-    x, out = s.input(), s.output()
-    i, j = s.loops(i=n, j=m)
-    total = s.sum("total", (i,), (j,), x[i * m + j])
-    o, = s.loops(o=n)
-    s.store("out", (o,), out[o], total(o))
-    kernel = s.kernel()
+s = Sketch("row_sum")
+n, m = s.sizes("n", "m")
+x, out = s.input(), s.output()
+i, j = s.loops(i=n, j=m)
+total = s.sum("total", (i,), (j,), x[i * m + j])
+o, = s.loops(o=n)
+s.store("out", (o,), out[o], total(o))
+kernel = s.kernel()
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType, Scalar
 from ingot.ir.node import UOp
 from ingot.ir.opcode import AxisArg, Ops, ParamArg
-from ingot.kernel.nest import Body, Kernel, Loop, Map, Nest, Reduce, Store, max_combine, sum_combine
+from ingot.kernel.nest import (
+    Body,
+    Kernel,
+    Loop,
+    Map,
+    Nest,
+    Reduce,
+    Store,
+    max_combine,
+    sum_combine,
+)
 
 Axes = tuple[UOp, ...]
 Read = Callable[..., UOp]
@@ -37,7 +47,11 @@ class Memory:
 
     def where(self, mask: UOp, offset: UOp) -> UOp:
         """The element at `offset` where `mask` holds, else 0; nothing is touched elsewhere."""
-        return UOp(Ops.LOAD, self.param.dtype, (self.param, offset, mask, UOp.const(self.param.dtype, 0)))
+        return UOp(
+            Ops.LOAD,
+            self.param.dtype,
+            (self.param, offset, mask, UOp.const(self.param.dtype, 0)),
+        )
 
 
 def as_index(value: UOp | int) -> UOp:
@@ -82,7 +96,9 @@ class Sketch:
 
     def loops(self, **extents: UOp | int) -> Axes:
         """A loop for each name; what comes back are their counters."""
-        return tuple(self._loop(name, as_index(extent)) for name, extent in extents.items())
+        return tuple(
+            self._loop(name, as_index(extent)) for name, extent in extents.items()
+        )
 
     def _loop(self, name: str, extent: UOp) -> UOp:
         made = Loop(len(self._loops), name, extent, extent)
@@ -97,7 +113,9 @@ class Sketch:
 
     def max(self, name: str, free: Axes, over: Axes, value: UOp) -> Read:
         least = dt.least(value.dtype)
-        return self.reduce(name, free, over, (least,), (value,), (max_combine(value.dtype),))
+        return self.reduce(
+            name, free, over, (least,), (value,), (max_combine(value.dtype),)
+        )
 
     def reduce(
         self,
@@ -109,7 +127,9 @@ class Sketch:
         combines: tuple[UOp, ...],
     ) -> Read:
         """A tuple state folded over the loops `over`."""
-        starts = tuple(UOp.const(v.dtype, i) for v, i in zip(values, inits, strict=True))
+        starts = tuple(
+            UOp.const(v.dtype, i) for v, i in zip(values, inits, strict=True)
+        )
         body = Reduce(_axes(over), starts, values, combines)
         return self._nest(name, (*free, *over), free, body).value
 
@@ -128,7 +148,9 @@ class Sketch:
         return made
 
     def kernel(self) -> Kernel:
-        return Kernel(self.name, dict(self._loops), tuple(self._nests), tuple(self._params))
+        return Kernel(
+            self.name, dict(self._loops), tuple(self._nests), tuple(self._params)
+        )
 
 
 def _axes(counters: Axes) -> tuple[int, ...]:

@@ -29,9 +29,25 @@ from ingot.kernel.pipeline import pipeline
 from ingot.kernel.reduction import hold, online, rfactor
 from ingot.kernel.specialise import at_most, multiple_of, predicate
 from ingot.kernel.tree import build
-from tests.kernel.kernels import argmax, column_sum, copy, full_sum, matmul_bias, softmax, transpose
+from tests.kernel.kernels import (
+    argmax,
+    column_sum,
+    copy,
+    full_sum,
+    matmul_bias,
+    softmax,
+    transpose,
+)
 from tests.kernel.sketch import Sketch
-from tests.kernel.test_moves import loads, shared_rows, squares, staged_rows, tiled, two_copies, value_of
+from tests.kernel.test_moves import (
+    loads,
+    shared_rows,
+    squares,
+    staged_rows,
+    tiled,
+    two_copies,
+    value_of,
+)
 
 
 def read_back() -> Kernel:
@@ -67,7 +83,9 @@ def running() -> Kernel:
 
 def state_of(kernel: Kernel, nest: str) -> UOp:
     nodes = [u for e in kernel.nest(nest).expressions() for u in e.toposort()]
-    return next(u for u in nodes if u.op is Ops.MUL and any(s.op is Ops.STATE for s in u.src))
+    return next(
+        u for u in nodes if u.op is Ops.MUL and any(s.op is Ops.STATE for s in u.src)
+    )
 
 
 def scores_of(kernel: Kernel) -> Kernel:
@@ -87,13 +105,18 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: vector(copy(), "i"),
         "vector: loop i has a run-time extent; split it by a constant and vector the inner loop",
     ),
-    "unroll: a run-time extent": (lambda: unroll(copy(), "i"), "unroll: loop i has a run-time extent"),
+    "unroll: a run-time extent": (
+        lambda: unroll(copy(), "i"),
+        "unroll: loop i has a run-time extent",
+    ),
     "bind: a reduction over the loop": (
         lambda: bind(full_sum(), "i", LoopKind.CHUNK),
         "bind i to chunk: total reduces over it; rfactor it first",
     ),
     "bind: a peeled loop": (
-        lambda: bind(edge(vector(tiled(copy()), "ii"), "io", Edge.PEEL), "io", LoopKind.CHUNK),
+        lambda: bind(
+            edge(vector(tiled(copy()), "ii"), "io", Edge.PEEL), "io", LoopKind.CHUNK
+        ),
         "bind io to chunk: its last tile is peeled",
     ),
     "edge: a loop of many threads": (
@@ -109,7 +132,15 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         r"nest out has no loop ti; it has \['i', 'j'\]",
     ),
     "stage: a layout of other loops": (
-        lambda: stage(transpose(), "out", loads(transpose(), "out"), None, "t", Scope.PACKED, ("i",)),
+        lambda: stage(
+            transpose(),
+            "out",
+            loads(transpose(), "out"),
+            None,
+            "t",
+            Scope.PACKED,
+            ("i",),
+        ),
         r"stage: layout \('i',\) must name the loops \['i', 'j'\], each once",
     ),
     "stage: part of a running state": (
@@ -117,10 +148,18 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "stage t: the value is part of the running state of total",
     ),
     "compute_at: another nest inside": (
-        lambda: compute_at(stage(matmul_bias(), "dot", loads(matmul_bias(), "dot"), "di", "t"), "dot", "out", "j"),
+        lambda: compute_at(
+            stage(matmul_bias(), "dot", loads(matmul_bias(), "dot"), "di", "t"),
+            "dot",
+            "out",
+            "j",
+        ),
         "compute_at dot: t is inside its loops; compute it at out before that",
     ),
-    "share: what is not staged": (lambda: share(softmax(), "top", "out", "j", "tj"), "share: top is not a staged value"),
+    "share: what is not staged": (
+        lambda: share(softmax(), "top", "out", "j", "tj"),
+        "share: top is not a staged value",
+    ),
     "share: a value that is not there": (
         lambda: share(scores_of(shared_rows(softmax())), "t", "out", "i", "t.sj"),
         "share: what t holds does not occur in out",
@@ -141,28 +180,48 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: fuse(tiled(copy()), "io", "ii", "c"),
         "fuse: the extent of ii depends on other loops",
     ),
-    "detach: a loop that is not there": (lambda: detach(softmax(), "out", "ti", "d"), "detach: nest out has no loop ti"),
+    "detach: a loop that is not there": (
+        lambda: detach(softmax(), "out", "ti", "d"),
+        "detach: nest out has no loop ti",
+    ),
     "detach: a loop that others end by": (
         lambda: detach(split(row_sums(), "i", 4, "io", "ii"), "out", "io", "d"),
         r"detach io: the extents of \['ii'\] depend on it, and other nests share them; detach those first",
     ),
     "layout: not a permutation": (
-        lambda: layout(stage(transpose(), "out", loads(transpose(), "out"), None, "t"), "t", "t.i"),
+        lambda: layout(
+            stage(transpose(), "out", loads(transpose(), "out"), None, "t"), "t", "t.i"
+        ),
         r"layout t: given \['t.i'\], wanted a permutation of \['t.i', 't.j'\]",
     ),
     "rfactor: all of the loops": (
         lambda: rfactor(full_sum(), "total", "i", "j", name="part"),
         r"rfactor total: given \['i', 'j'\], wanted some, not all, of the reduced loops \['i', 'j'\]",
     ),
-    "rfactor: no reduction": (lambda: rfactor(transpose(), "out", "i", name="part"), "out is not a reduction"),
+    "rfactor: no reduction": (
+        lambda: rfactor(transpose(), "out", "i", name="part"),
+        "out is not a reduction",
+    ),
     "rfactor: a running reduction": (
-        lambda: rfactor(split(running(), "tj", 4, "to", "tt"), "total", "tt", name="part"),
+        lambda: rfactor(
+            split(running(), "tj", 4, "to", "tt"), "total", "tt", name="part"
+        ),
         "rfactor total: it is a running reduction",
     ),
-    "hold: a tuple": (lambda: hold(argmax(), "best", "acc"), "hold best: wanted a reduction of one value, it has 2"),
-    "hold: a running reduction": (lambda: hold(running(), "top", "acc"), "hold top: it is a running reduction"),
+    "hold: a tuple": (
+        lambda: hold(argmax(), "best", "acc"),
+        "hold best: wanted a reduction of one value, it has 2",
+    ),
+    "hold: a running reduction": (
+        lambda: hold(running(), "top", "acc"),
+        "hold top: it is a running reduction",
+    ),
     "online: other loops": (
-        lambda: online(split(shared_rows(softmax()), "sj", 4, "so", "st"), ("top", "total"), ("tj", "so")),
+        lambda: online(
+            split(shared_rows(softmax()), "sj", 4, "so", "st"),
+            ("top", "total"),
+            ("tj", "so"),
+        ),
         r"online: loops \('tj', 'so'\) differ in extent",
     ),
     "online: apart from its readers": (
@@ -173,7 +232,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: online(running(), ("top", "total"), ("tj", "tj")),
         "online: top is not read|running reduction",
     ),
-    "pipeline: what is not staged": (lambda: pipeline(softmax(), "top"), "pipeline: top is not a staged value"),
+    "pipeline: what is not staged": (
+        lambda: pipeline(softmax(), "top"),
+        "pipeline: top is not a staged value",
+    ),
     "pipeline: one tile": (
         lambda: pipeline(staged_rows(row_sums()), "t", 1),
         "pipeline t: given depth 1, wanted 2 or more",
@@ -183,7 +245,9 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         "pipeline kept: it shares no loop that runs in order with its readers",
     ),
     "pipeline: the same in every iteration": (
-        lambda: pipeline(stage(matmul_bias(), "dot", loads(matmul_bias(), "dot", 1), "di", "t"), "t"),
+        lambda: pipeline(
+            stage(matmul_bias(), "dot", loads(matmul_bias(), "dot", 1), "di", "t"), "t"
+        ),
         "pipeline t: its value is the same in every iteration of di",
     ),
     "multiple_of: not a size": (
@@ -211,21 +275,36 @@ def test_an_illegal_move_is_refused(name: str) -> None:
 # What only the finished schedule shows: later moves could still have made it legal.
 UNFINISHED: dict[str, tuple[Callable[[], Kernel], str]] = {
     "a loop inside a vector": (
-        lambda: reorder(vector(split(transpose(), "j", 4, "jo", "jv"), "jv"), "out", "jo", "jv", "i"),
+        lambda: reorder(
+            vector(split(transpose(), "j", 4, "jo", "jv"), "jv"), "out", "jo", "jv", "i"
+        ),
         "i is inside the vector jv; reorder the two",
     ),
-    "two chunk loops": (lambda: chunks(transpose(), "i", "j"), "j is bound to chunks, but is inside i; fuse the two"),
+    "two chunk loops": (
+        lambda: chunks(transpose(), "i", "j"),
+        "j is bound to chunks, but is inside i; fuse the two",
+    ),
     "lanes that end where an inner loop says": (
-        lambda: rfactor(split(column_sum(), "si", 4, "so", "st"), "total", "st", name="part"),
+        lambda: rfactor(
+            split(column_sum(), "si", 4, "so", "st"), "total", "st", name="part"
+        ),
         "st ends where so says, but is not inside it; unroll it or make it a vector",
     ),
     "everything added again": (
-        lambda: reorder(compute_at(softmax(), "total", "out", "j"), "total", "i", "sj", "j"),
+        lambda: reorder(
+            compute_at(softmax(), "total", "out", "j"), "total", "i", "sj", "j"
+        ),
         "total would add everything again in each iteration of j; reorder it outside",
     ),
     "a running reduction taken apart": (
-        lambda: stage(running(), "total.part", loads(running(), "total.part"), "i", "t"),
+        lambda: stage(
+            running(), "total.part", loads(running(), "total.part"), "i", "t"
+        ),
         "but runs in another loop over it|before it runs",
+    ),
+    "another nest in between": (
+        lambda: compute_at(softmax(), "top", "out", "i"),
+        "out reads top of the same iteration of i, but runs in another loop over it",
     ),
     "a vector and a loop in one reduction": (
         lambda: vector(split(full_sum(), "j", 4, "jo", "jv"), "jv"),
@@ -247,9 +326,13 @@ def test_an_unfinished_schedule_is_refused(name: str) -> None:
 
 
 def test_names_that_are_not_there_list_those_that_are() -> None:
-    with pytest.raises(KeyError, match=r"0 nests are called 'x' in copy; there are \['out'\]"):
+    with pytest.raises(
+        KeyError, match=r"0 nests are called 'x' in copy; there are \['out'\]"
+    ):
         copy().nest("x")
-    with pytest.raises(KeyError, match=r"0 loops are called 'x' in copy; there are \['i'\]"):
+    with pytest.raises(
+        KeyError, match=r"0 loops are called 'x' in copy; there are \['i'\]"
+    ):
         copy().loop("x")
 
 

@@ -46,7 +46,9 @@ def loops(kernel: Kernel) -> str:
 def loads(kernel: Kernel, nest: str, slot: int = 0) -> UOp:
     """The load of one argument in a nest."""
     nodes = [u for e in kernel.nest(nest).expressions() for u in e.toposort()]
-    return next(u for u in nodes if u.op is Ops.LOAD and u.src[0].arg == kernel.params[slot].arg)
+    return next(
+        u for u in nodes if u.op is Ops.LOAD and u.src[0].arg == kernel.params[slot].arg
+    )
 
 
 def value_of(kernel: Kernel, nest: str) -> UOp:
@@ -93,7 +95,9 @@ def row_sums() -> Kernel:
 
 
 def one_row(kernel: Callable[[], Kernel]) -> Small:
-    return Small(kernel, lambda z: [(z["n"],), (z["n"],)], ({"n": 0}, {"n": 3}, {"n": 9}))
+    return Small(
+        kernel, lambda z: [(z["n"],), (z["n"],)], ({"n": 0}, {"n": 3}, {"n": 9})
+    )
 
 
 SIMPLE = {
@@ -105,7 +109,11 @@ SIMPLE = {
         ("float32", "float32"),
     ),
     "squares": one_row(squares),
-    "row_sums": Small(row_sums, lambda z: [(z["m"], z["n"]), (z["m"],)], ({"m": 3, "n": 5}, {"m": 4, "n": 16})),
+    "row_sums": Small(
+        row_sums,
+        lambda z: [(z["m"], z["n"]), (z["m"],)],
+        ({"m": 3, "n": 5}, {"m": 4, "n": 16}),
+    ),
 }
 
 
@@ -231,7 +239,9 @@ MOVES: dict[str, Drawn] = {
     ),
     "stage with padded rows": Drawn(
         "transpose",
-        lambda k: stage(k, "out", loads(k, "out"), None, "t", Scope.PACKED, ("j", "i"), pad=(0, 1)),
+        lambda k: stage(
+            k, "out", loads(k, "out"), None, "t", Scope.PACKED, ("j", "i"), pad=(0, 1)
+        ),
         """\
         t16 = f32[m*n + n]  # packed
         for t.j in range(n):
@@ -243,7 +253,9 @@ MOVES: dict[str, Drawn] = {
     ),
     "share": Drawn(
         "squares",
-        lambda k: share(stage(k, "kept", loads(k, "kept"), None, "t"), "t", "out", "j", "t.i"),
+        lambda k: share(
+            stage(k, "kept", loads(k, "kept"), None, "t"), "t", "out", "j", "t.i"
+        ),
         """\
         kept0 = f32[n]  # packed
         t32 = f32[n]  # packed
@@ -284,7 +296,9 @@ MOVES: dict[str, Drawn] = {
     ),
     "layout": Drawn(
         "transpose",
-        lambda k: layout(stage(k, "out", loads(k, "out"), None, "t"), "t", "t.j", "t.i"),
+        lambda k: layout(
+            stage(k, "out", loads(k, "out"), None, "t"), "t", "t.j", "t.i"
+        ),
         """\
         t16 = f32[m*n]  # packed
         for t.i in range(m):

@@ -30,7 +30,12 @@ def test_random_moves_keep_the_meaning(name: str) -> None:
             got = small.arguments(sizes)
             interpret(moved, got, sizes)
             for one, other in zip(got, want, strict=True):
-                np.testing.assert_allclose(one, other, rtol=1e-5, err_msg=f"seed {seed}, {sizes}\n{mover.kernel.moves}")
+                np.testing.assert_allclose(
+                    one,
+                    other,
+                    rtol=1e-5,
+                    err_msg=f"seed {seed}, {sizes}\n{mover.kernel.moves}",
+                )
 
 
 def test_every_move_is_made_now_and_then() -> None:
@@ -42,4 +47,6 @@ def test_every_move_is_made_now_and_then() -> None:
             mover.run(STEPS)
             made.update(note.partition("(")[0] for note in mover.kernel.moves)
     wanted = {attempt.__name__.removeprefix("try_") for attempt in ATTEMPTS}
-    assert wanted - {"online", "share"} <= {name for name, count in made.items() if count >= 3}, made
+    assert wanted - {"online", "share"} <= {
+        name for name, count in made.items() if count >= 3
+    }, made

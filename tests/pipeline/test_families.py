@@ -1,30 +1,35 @@
 """Families: a structure is compiled once, and another shape compiles nothing."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import ingot as ig
-from ingot.pipeline.session import session
+from ingot.pipeline.session import Session
 
 RNG = np.random.default_rng(5)
+Array = NDArray[Any]
 Program = Callable[..., ig.Tensor]
 Shapes = list[tuple[int, ...]]
 
 
-def floats(*shape: int) -> np.ndarray:
+def floats(*shape: int) -> Array:
     return RNG.standard_normal(shape, dtype=np.float32)
 
 
-def softmax(x: np.ndarray) -> np.ndarray:
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+def softmax(x: Array) -> Array:
+    e: Array = np.exp(x - x.max(-1, keepdims=True))
+    total: Array = e.sum(-1, keepdims=True)
+    return e / total
 
 
-def layer_norm(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+def layer_norm(x: Array, w: Array, b: Array) -> Array:
     mean, var = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
-    return (x - mean) / np.sqrt(var + 1e-5) * w + b
+    result: Array = (x - mean) / np.sqrt(var + 1e-5) * w + b
+    return result
 
 
 def matrix(m: int, n: int) -> Shapes:
@@ -32,7 +37,7 @@ def matrix(m: int, n: int) -> Shapes:
 
 
 # name -> (program, the same in NumPy, shapes of its arguments from two sizes)
-PROGRAMS: dict[str, tuple[Program, Callable[..., np.ndarray], Callable[[int, int], Shapes]]] = {
+PROGRAMS: dict[str, tuple[Program, Callable[..., Array], Callable[[int, int], Shapes]]] = {
     "chain": (
         lambda x, y: ig.tanh(x * 1.5 + y) * ig.sigmoid(x),
         lambda x, y: np.tanh(x * 1.5 + y) / (1 + np.exp(-x)),
@@ -66,7 +71,7 @@ def run(name: str, m: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_another_shape_compiles_nothing(name: str) -> None:
+def test_another_shape_compiles_nothing(name: str, session: Session) -> None:
     for m, n in FIRST:
         run(name, m, n)
     before = session.forge().compiled
@@ -75,7 +80,7 @@ def test_another_shape_compiles_nothing(name: str) -> None:
     assert session.forge().compiled == before
 
 
-def test_numbers_are_arguments() -> None:
+def test_numbers_are_arguments(session: Session) -> None:
     x = ig.from_numpy(floats(10, 10))
     (x * 1.25 + 0.75).realize()
     before = session.forge().compiled

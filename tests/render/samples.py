@@ -7,8 +7,24 @@ import math
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
-from tests.render.trees import axis, f32, fma, fold, idx, kernel, load, loop, param, size, stage, store, unary, unroll
-from tests.render.trees import vector, when
+from tests.render.trees import (
+    axis,
+    f32,
+    fma,
+    fold,
+    idx,
+    kernel,
+    load,
+    loop,
+    param,
+    size,
+    stage,
+    store,
+    unary,
+    unroll,
+    vector,
+    when,
+)
 
 LANES = 16
 

@@ -214,6 +214,12 @@ def test_a_vector_fold() -> None:
 
 
 @needs_compiler
+def test_a_masked_load_inside_an_expression() -> None:
+    masked = load(X, LANE, LANE < 9, UOp.const(F32, 7.0))
+    same_bits(tree(store(Y, PLACE, load(X, PLACE) - masked)), random(128), np.zeros(128, np.float32))
+
+
+@needs_compiler
 def test_conditions_and_scalar_arguments() -> None:
     scale, limit = UOp.variable("scale", 0, 0, F32), UOp.variable("limit", 0, 1 << 40)
     body = when(PLACE < limit, store(Y, PLACE, load(X, PLACE) * scale))

@@ -29,14 +29,14 @@ from tests.render.trees import (
     store,
     unroll,
     vector,
+    when,
 )
-from tests.render.trees import when
 
 language = pytest.mark.parametrize("language", LANGUAGES)
 X = param(0)
 Y = param(1, writable=True)
 N = size("n")
-I, J, U, V, W = (axis(i) for i in range(5))
+P, J, U, V, W = (axis(i) for i in range(5))
 
 
 def both(tree: UOp, inputs: Sequence[Array], output: Array, language: str, sizes: dict[str, Any], **how: int) -> None:
@@ -62,8 +62,8 @@ def check(language: str, *body: UOp, count: int = 64, sizes: dict[str, int] | No
 @pytest.mark.parametrize("stride", [0, 1, 2, 3, 5, -1, -2])
 def test_constant_strides(language: str, stride: int) -> None:
     first = 0 if stride >= 0 else -stride * 15
-    read = load(X, idx(first) + I + V * stride)
-    check(language, loop(0, idx(3), vector(3, 16, store(Y, I * 16 + V, read))))
+    read = load(X, idx(first) + P + V * stride)
+    check(language, loop(0, idx(3), vector(3, 16, store(Y, P * 16 + V, read))))
 
 
 @language
@@ -75,13 +75,13 @@ def test_strided_stores(language: str, stride: int) -> None:
 
 @language
 def test_stride_known_at_run_time(language: str) -> None:
-    check(language, loop(0, 4, vector(3, 8, store(Y, V * N + I, load(X, I * N + V * 2)))), count=9, sizes={"n": 4})
+    check(language, loop(0, 4, vector(3, 8, store(Y, V * N + P, load(X, P * N + V * 2)))), count=9, sizes={"n": 4})
 
 
 @language
 def test_offsets_that_are_no_sums(language: str) -> None:
     at = V % 4 * 4 + V // 4
-    check(language, loop(0, 4, vector(3, 16, store(Y, I * 16 + at, load(X, (I + V) % 16)))))
+    check(language, loop(0, 4, vector(3, 16, store(Y, P * 16 + at, load(X, (P + V) % 16)))))
 
 
 @language
@@ -89,7 +89,7 @@ def test_offsets_that_are_no_sums(language: str) -> None:
 @pytest.mark.parametrize("dtype", [dt.int32, dt.int64, dt.uint8])
 def test_gather_through_indices(language: str, lanes: int, dtype: dt.DType) -> None:
     table, index, out = param(0), param(1, dtype), param(2, writable=True)
-    at = I * lanes + V if lanes > 1 else I
+    at = P * lanes + V if lanes > 1 else P
     where = load(index, at).cast(dt.index)
     body = store(out, at, load(table, where, where < 20, 5.0))
     nest = loop(0, idx(64 // lanes), vector(3, lanes, body) if lanes > 1 else body)
@@ -101,7 +101,7 @@ def test_gather_through_indices(language: str, lanes: int, dtype: dt.DType) -> N
 @language
 @pytest.mark.parametrize("n", [0, 1, 7, 16, 40])
 def test_masks_of_every_form(language: str, n: int) -> None:
-    at = I * 16 + V
+    at = P * 16 + V
     lower, upper = at < N, idx(3) < at
     among = lower & upper
     value = load(X, at, lower, 2.0) + load(X, at * 2, among, 3.0) + load(X, N, idx(5) < N, 4.0)
@@ -111,13 +111,13 @@ def test_masks_of_every_form(language: str, n: int) -> None:
 @language
 @pytest.mark.parametrize("n", [0, 3])
 def test_scalar_stores_under_a_mask(language: str, n: int) -> None:
-    check(language, loop(0, 8, store(Y, I, load(X, I, I < N, 1.0), idx(1) < I)), sizes={"n": n})
+    check(language, loop(0, 8, store(Y, P, load(X, P, P < N, 1.0), idx(1) < P)), sizes={"n": n})
 
 
 @language
 def test_booleans_in_memory(language: str) -> None:
     flags, out = param(0, dt.boolean), param(1, dt.boolean, writable=True)
-    at = I * 16 + V
+    at = P * 16 + V
     value = load(flags, at).alu(Ops.XOR, load(flags, idx(0)))
     nest = loop(0, 4, vector(3, 16, store(out, at, value, at < 50)))
     data = np.random.default_rng(1).integers(0, 2, 64).astype(bool)
@@ -132,13 +132,13 @@ def test_a_load_sees_the_store_before_it(language: str) -> None:
 
 @language
 def test_a_load_inside_a_loop_sees_the_last_iteration(language: str) -> None:
-    check(language, store(Y, 0, 1.0), loop(0, 5, store(Y, 0, load(Y, 0) * load(X, I)), store(Y, I + 1, load(Y, 0))))
+    check(language, store(Y, 0, 1.0), loop(0, 5, store(Y, 0, load(Y, 0) * load(X, P)), store(Y, P + 1, load(Y, 0))))
 
 
 @language
 def test_buffers_on_the_stack_and_in_scratch(language: str) -> None:
     stack, packed, more = stage(0, 48, Scope.STACK), stage(1, N * 3, Scope.PACKED), stage(2, N, Scope.PACKED)
-    at = I * 16 + V
+    at = P * 16 + V
     body = (
         *(stack, packed, more),
         loop(0, 3, vector(3, 16, store(stack, at, load(X, at) * 2.0))),
@@ -154,7 +154,7 @@ def test_buffers_on_the_stack_and_in_scratch(language: str) -> None:
 @language
 def test_chunks_and_scalar_arguments(language: str) -> None:
     scale = UOp.variable("scale", 0, 0, dt.float32)
-    body = chunk(0, N, vector(3, 8, store(Y, I * 8 + V, load(X, I * 8 + V) * scale)))
+    body = chunk(0, N, vector(3, 8, store(Y, P * 8 + V, load(X, P * 8 + V) * scale)))
     tree = kernel(body, params=(X, Y), sizes=(N, scale), chunks=N)
     x = np.arange(40, dtype=np.float32)
     both(tree, [x], np.zeros(40, np.float32), language, {"n": 5, "scale": 1.5}, chunks=5)
@@ -164,13 +164,13 @@ def test_chunks_and_scalar_arguments(language: str) -> None:
 def test_an_address_inside_and_outside_a_loop(language: str) -> None:
     """The masked load stays in the loop, the other moves out of it; both begin at the same pointer."""
     value = load(X, N + 4, J < 3, 1.0) + load(X, N + 4)
-    check(language, loop(0, N, loop(1, 5, store(Y, I * 5 + J, value))), sizes={"n": 3})
+    check(language, loop(0, N, loop(1, 5, store(Y, P * 5 + J, value))), sizes={"n": 3})
 
 
 @language
 def test_loads_before_inside_and_after_a_loop(language: str) -> None:
     acc, first = stage(0, 1), load(Y, 0)
-    step = (store(acc, 0, load(acc, 0) + first), store(Y, 0, first + load(X, I)))
+    step = (store(acc, 0, load(acc, 0) + first), store(Y, 0, first + load(X, P)))
     body = (acc, store(acc, 0, first), loop(0, N, *step), store(Y, 1, load(acc, 0)), store(Y, 2, first))
     check(language, *body, sizes={"n": 4})
 
@@ -178,7 +178,7 @@ def test_loads_before_inside_and_after_a_loop(language: str) -> None:
 @language
 def test_loads_around_a_condition(language: str) -> None:
     first = load(Y, 0)
-    body = (store(Y, I + 1, first), when(I.alu(Ops.CMPEQ, idx(1)), store(Y, 0, 5.0)), store(Y, I + 9, first))
+    body = (store(Y, P + 1, first), when(P.alu(Ops.CMPEQ, idx(1)), store(Y, 0, 5.0)), store(Y, P + 9, first))
     check(language, loop(0, N, *body), sizes={"n": 3})
 
 
@@ -191,7 +191,7 @@ def test_registers_that_trade_places(language: str, n: int) -> None:
     """Two registers swap in every iteration: all new values must be taken before any is put."""
     a, b, t = stage(0, 1), stage(1, 1), stage(2, 1)
     swap = (store(t, 0, load(a, 0)), store(a, 0, load(b, 0)), store(b, 0, load(t, 0)))
-    grow = store(b, 0, load(b, 0) + load(X, I))
+    grow = store(b, 0, load(b, 0) + load(X, P))
     body = (a, b, store(a, 0, 1.0), store(b, 0, 2.0), loop(0, N, t, *swap), loop(0, N, t, *swap, grow))
     check(language, *body, store(Y, 0, load(a, 0)), store(Y, 1, load(b, 0)), sizes={"n": n})
 
@@ -202,8 +202,8 @@ def test_registers_under_conditions(language: str, n: int) -> None:
     acc = stage(0, 32)
     at = U * 16 + V
     fill = unroll(2, 2, vector(3, 16, store(acc, at, 1.0)))
-    step = unroll(2, 2, vector(3, 16, store(acc, at, load(acc, at) + load(X, I + V))))
-    body = loop(0, N, when(I.alu(Ops.CMPNE, idx(2)), step), when(I < 1, vector(3, 16, store(acc, V, 5.0))))
+    step = unroll(2, 2, vector(3, 16, store(acc, at, load(acc, at) + load(X, P + V))))
+    body = loop(0, N, when(P.alu(Ops.CMPNE, idx(2)), step), when(P < 1, vector(3, 16, store(acc, V, 5.0))))
     out = unroll(2, 2, vector(3, 16, store(Y, at, load(acc, at))))
     check(language, acc, fill, body, out, sizes={"n": n})
 
@@ -211,7 +211,7 @@ def test_registers_under_conditions(language: str, n: int) -> None:
 @language
 def test_registers_in_nested_loops(language: str) -> None:
     acc, row = stage(0, 16), stage(1, 16)
-    inner = loop(1, I + 1, vector(3, 16, store(row, V, load(row, V) + load(X, J + V))))
+    inner = loop(1, P + 1, vector(3, 16, store(row, V, load(row, V) + load(X, J + V))))
     outer = loop(
         0, N, row, vector(3, 16, store(row, V, 0.0)), inner, vector(3, 16, store(acc, V, load(acc, V) + load(row, V)))
     )
@@ -251,7 +251,7 @@ def test_columns_written_and_rows_read(language: str) -> None:
 @language
 def test_boolean_registers(language: str) -> None:
     seen = stage(0, 16, dtype=dt.boolean)
-    at = I * 16 + V
+    at = P * 16 + V
     change = store(seen, V, load(seen, V).alu(Ops.OR, f32(1.0) < load(X, at)))
     out = store(Y, V, load(seen, V).where(f32(1.0), f32(0.0)))
     first = vector(3, 16, store(seen, V, UOp.const(dt.boolean, False)))
@@ -264,9 +264,9 @@ def test_boolean_registers(language: str) -> None:
 @language
 def test_a_loop_that_runs_once_twice(language: str) -> None:
     """The same axis in two loops: what was loaded in the first must not be used in the second."""
-    one = loop(0, 1, store(Y, I, load(X, I)))
-    many = loop(0, N, store(Y, I + 8, load(X, I)))
-    check(language, one, many, loop(0, 1, store(Y, I + 40, load(X, I))), sizes={"n": 5})
+    one = loop(0, 1, store(Y, P, load(X, P)))
+    many = loop(0, N, store(Y, P + 8, load(X, P)))
+    check(language, one, many, loop(0, 1, store(Y, P + 40, load(X, P))), sizes={"n": 5})
 
 
 @language
@@ -283,7 +283,7 @@ def test_an_empty_loop_does_nothing(language: str) -> None:
 @language
 def test_loops_inside_unrolled_loops(language: str) -> None:
     acc = stage(0, 4)
-    sums = loop(0, U + N, store(acc, U, load(acc, U) + load(X, I * 4 + U)))
+    sums = loop(0, U + N, store(acc, U, load(acc, U) + load(X, P * 4 + U)))
     check(
         language, acc, unroll(2, 4, store(acc, U, 0.0), sums), unroll(2, 4, store(Y, U, load(acc, U))), sizes={"n": 3}
     )
@@ -292,9 +292,9 @@ def test_loops_inside_unrolled_loops(language: str) -> None:
 @language
 @pytest.mark.parametrize("extent", [-7, -1, 5])
 def test_division_of_negative_indices(language: str, extent: int) -> None:
-    shifted = I + UOp.variable("shift", -100, 100)
+    shifted = P + UOp.variable("shift", -100, 100)
     parts = [shifted // 4, shifted % 4, shifted // 3, shifted % 3]
-    body = loop(0, 12, *(store(Y, I * 4 + i, p.cast(dt.float32)) for i, p in enumerate(parts)))
+    body = loop(0, 12, *(store(Y, P * 4 + i, p.cast(dt.float32)) for i, p in enumerate(parts)))
     tree = kernel(body, params=(X, Y), sizes=(UOp.variable("shift", -100, 100),))
     both(tree, [np.zeros(1, np.float32)], np.zeros(48, np.float32), language, {"shift": extent})
 
@@ -326,4 +326,4 @@ def test_fold_of_pairs(language: str, lanes: int) -> None:
 @language
 def test_fold_into_memory(language: str) -> None:
     add = UOp.state(dt.float32, 0) + UOp.state(dt.float32, 1)
-    check(language, loop(0, 4, fold(4, 16, [load(Y, I)], [load(X, I * 16 + W)], [add])))
+    check(language, loop(0, 4, fold(4, 16, [load(Y, P)], [load(X, P * 16 + W)], [add])))

@@ -1,4 +1,4 @@
-"""Random chains of movement. In: a seed. Out: a node over one parameter, through reshapes, windows, pads and the rest."""
+"""Random chains of movement. In: a seed. Out: a node over one parameter, through reshapes, windows, pads and so on."""
 
 from __future__ import annotations
 
@@ -103,12 +103,27 @@ def windowed(x: UOp, rng: random.Random) -> UOp:
 
 def shifted(x: UOp, rng: random.Random) -> UOp:
     """Not a movement: what it gives is not 0 where the padding before it was."""
-    one = UOp(Ops.EXPAND, x.dtype, (reshape(UOp.const(x.dtype, 1.0), *(1,) * len(x.shape)), *index(*shape_of(x))))
+    one = UOp(
+        Ops.EXPAND,
+        x.dtype,
+        (reshape(UOp.const(x.dtype, 1.0), *(1,) * len(x.shape)), *index(*shape_of(x))),
+    )
     return x + one
 
 
 STEPS: tuple[Callable[[UOp, random.Random], UOp], ...] = (
-    *(reshaped, reshaped, permuted, expanded, padded, shrunk, flipped, strided, windowed, shifted),
+    *(
+        reshaped,
+        reshaped,
+        permuted,
+        expanded,
+        padded,
+        shrunk,
+        flipped,
+        strided,
+        windowed,
+        shifted,
+    ),
 )
 
 

@@ -41,20 +41,31 @@ def fused(*roots: UOp) -> Fusion:
 
 def sizes_of(made: Family, plan: Plan) -> dict[str, int | float]:
     """The values of a planned kernel's arguments."""
-    sizes = {cast(VarArg, v.arg).name: cast("int | float", n) for v, n in made.values.items()}
-    return sizes | {cast(VarArg, v.arg).name: evaluate(source(e), sizes) for v, e in plan.extra.items()}
+    sizes = {
+        cast(VarArg, v.arg).name: cast("int | float", n) for v, n in made.values.items()
+    }
+    return sizes | {
+        cast(VarArg, v.arg).name: evaluate(source(e), sizes)
+        for v, e in plan.extra.items()
+    }
 
 
-def run(fusion: Fusion, inputs: Mapping[UOp, Array], planner: Planner = plainly) -> list[Array]:
+def run(
+    fusion: Fusion, inputs: Mapping[UOp, Array], planner: Planner = plainly
+) -> list[Array]:
     """The values of the roots."""
-    memory: dict[UOp, Array] = {node: np.ascontiguousarray(array) for node, array in inputs.items()}
+    memory: dict[UOp, Array] = {
+        node: np.ascontiguousarray(array) for node, array in inputs.items()
+    }
     for draft in fusion.drafts:
         made = family(draft)
         plan = planner(made)
         buffers = [memory.setdefault(node, empty(node)) for node in draft.buffers]
         sizes = sizes_of(made, plan)
         for guard in plan.guards:
-            assert evaluate(source(guard), sizes), "the member that was made does not fit the sizes it was made for"
+            assert evaluate(source(guard), sizes), (
+                "the member that was made does not fit the sizes it was made for"
+            )
         interpret(plan.kernel, buffers, sizes, fold="halves")
     return [memory.setdefault(root, empty(root)) for root in fusion.roots]
 

@@ -10,7 +10,7 @@ import pytest
 from ingot.ir import dtype as dt
 from ingot.ir.interpret import interpret
 from ingot.ir.node import UOp
-from ingot.ir.opcode import AxesArg, Ops, ReduceArg
+from ingot.ir.opcode import AxesArg, Ops, ParamArg, ReduceArg
 from ingot.ir.region import param
 from ingot.kernel.nest import Reduce, Store, sum_combine
 from ingot.schedule.fuse import fuse
@@ -34,7 +34,9 @@ def test_random_movement_is_what_the_interpreter_says(group: int) -> None:
         root = chain(seed, 7)
         given = values(root)
         (got,) = run(fuse([root]), given, plainly)
-        np.testing.assert_array_equal(got, interpret(root, given), err_msg=f"seed {seed}\n{root}")
+        np.testing.assert_array_equal(
+            got, interpret(root, given), err_msg=f"seed {seed}\n{root}"
+        )
 
 
 def test_random_movement_through_the_heuristic() -> None:
@@ -42,12 +44,24 @@ def test_random_movement_through_the_heuristic() -> None:
         root = chain(seed, 6)
         given = values(root)
         (got,) = run(fuse([root]), given, heuristically)
-        np.testing.assert_array_equal(got, interpret(root, given), err_msg=f"seed {seed}\n{root}")
+        np.testing.assert_array_equal(
+            got, interpret(root, given), err_msg=f"seed {seed}\n{root}"
+        )
 
 
 def test_the_chains_use_every_movement() -> None:
     used = {u.op for seed in SEEDS for u in chain(seed, 7).toposort()}
-    wanted = {Ops.RESHAPE, Ops.PERMUTE, Ops.EXPAND, Ops.PAD, Ops.SHRINK, Ops.FLIP, Ops.STRIDE, Ops.WINDOW, Ops.ADD}
+    wanted = {
+        Ops.RESHAPE,
+        Ops.PERMUTE,
+        Ops.EXPAND,
+        Ops.PAD,
+        Ops.SHRINK,
+        Ops.FLIP,
+        Ops.STRIDE,
+        Ops.WINDOW,
+        Ops.ADD,
+    }
     assert wanted <= used
     assert padded in STEPS
 
@@ -61,7 +75,9 @@ def test_movement_leaves_nothing_behind() -> None:
     """A transposed, flipped, shrunk matrix is one load at an affine place."""
     x = param(0, dt.float32, (6, 8))
     shrunk = UOp(Ops.SHRINK, x.dtype, (x, *index(1, 5, 0, 8)))
-    made = draft("k", (reshape(shrunk, 2, 2, 8) + reshape(shrunk, 2, 2, 8),), lambda u: False)
+    made = draft(
+        "k", (reshape(shrunk, 2, 2, 8) + reshape(shrunk, 2, 2, 8),), lambda u: False
+    )
     (nest,) = made.kernel.nests
     loads = {u for e in nest.expressions() for u in e.toposort() if u.op is Ops.LOAD}
     assert len(loads) == 1
@@ -90,7 +106,8 @@ def test_stored_nodes_are_read_from_memory() -> None:
     square = x * x
     made = draft("k", (square + x,), lambda u: u is square)
     assert made.buffers == (square, x, square + x)
-    assert [cast(bool, p.arg.writable) for p in made.kernel.params] == [False, False, True]  # type: ignore[union-attr]
+    writable = [cast(ParamArg, p.arg).writable for p in made.kernel.params]
+    assert writable == [False, False, True]
 
 
 def test_padding_never_loads_outside() -> None:

@@ -47,7 +47,9 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("inner", "outer"), SHAPES)
-def test_every_element_keeps_its_place(inner: tuple[int, ...], outer: tuple[int, ...]) -> None:
+def test_every_element_keeps_its_place(
+    inner: tuple[int, ...], outer: tuple[int, ...]
+) -> None:
     """The row-major number of the indices below is that of the indices above, for all of them."""
     counters = tuple(UOp.axis(k) for k in range(len(outer)))
     extents: dict[UOp, UOp | int] = dict(zip(counters, outer, strict=True))
