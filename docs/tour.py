@@ -40,10 +40,15 @@ def agrees(got: object, level: str) -> None:
 
 # --- 1. What you write ----------------------------------------------------------------------------------------------
 
-title("1. The expression. Nothing is computed yet: a tensor is a handle on a node of a graph.")
+title(
+    "1. The expression. Nothing is computed yet: a tensor is a handle on a node of a graph."
+)
 
 rng = np.random.default_rng(0)
-a, c, d = (rng.standard_normal(shape).astype(np.float32) for shape in ((6, 20), (20, 40), (40,)))
+a, c, d = (
+    rng.standard_normal(shape).astype(np.float32)
+    for shape in ((6, 20), (20, 40), (40,))
+)
 wanted = np.maximum(a.astype(np.float64) @ c + d, 0)
 x, w, b = ig.from_numpy(a), ig.from_numpy(c), ig.from_numpy(d)
 y = ig.relu(x @ w + b)
@@ -51,17 +56,23 @@ print("y = ig.relu(x @ w + b)   ", y.shape, y.dtype)
 
 # --- 2. The program -------------------------------------------------------------------------------------------------
 
-title("2. The program graph. It keeps the operations that you wrote; buffers are numbered, so that all calls share it.")
+title(
+    "2. The program graph. It keeps the operations that you wrote; buffers are numbered, so that all calls share it."
+)
 
 program, particulars = normalise([y.uop])
 work = stages.Work(host())
 show(stages.PROGRAM.text(stages.PROGRAM(program, work)))
 params = {u: (a, c, d)[u.arg.slot] for u in program.toposort() if u.op is Ops.PARAM}
-agrees(interpret(program, params, lower=lower)[0], "the program graph, by the interpreter,")
+agrees(
+    interpret(program, params, lower=lower)[0], "the program graph, by the interpreter,"
+)
 
 # --- 3. Primitives --------------------------------------------------------------------------------------------------
 
-title("3. The primitive graph. matmul is a product and a sum over its last axis; relu is a maximum.")
+title(
+    "3. The primitive graph. matmul is a product and a sum over its last axis; relu is a maximum."
+)
 
 lowered = stages.LOWER(program, work)
 show(stages.LOWER.text(lowered))
@@ -69,7 +80,9 @@ agrees(interpret(lowered, params)[0], "the primitive graph")
 
 # --- 4. Kernels -----------------------------------------------------------------------------------------------------
 
-title("4. Fusion. Movement is gone into index arithmetic; all of it is one kernel of two nests.")
+title(
+    "4. Fusion. Movement is gone into index arithmetic; all of it is one kernel of two nests."
+)
 
 fusion = stages.FUSE(lowered, work)
 (draft,) = fusion.drafts
@@ -88,7 +101,9 @@ agrees(run(stages.build(draft.kernel), {}), "the kernel, as plain loops,")
 
 # --- 5. A family ----------------------------------------------------------------------------------------------------
 
-title("5. The family. Sizes, strides and numbers become arguments: another shape is the same kernel.")
+title(
+    "5. The family. Sizes, strides and numbers become arguments: another shape is the same kernel."
+)
 
 family = stages.FAMILY(draft, work)
 show(stages.FAMILY.text(family))
@@ -96,7 +111,9 @@ sizes = {variable.arg.name: value for variable, value in family.values.items()}
 
 # --- 6. Moves -------------------------------------------------------------------------------------------------------
 
-title("6. Moves. Each rewrites the kernel into an equal one that runs otherwise; together they make it fast.")
+title(
+    "6. Moves. Each rewrites the kernel into an equal one that runs otherwise; together they make it fast."
+)
 
 plan = stages.MOVES(family, work)
 show("\n".join(plan.kernel.moves))
@@ -105,7 +122,9 @@ for variable, value in plan.extra.items():
 
 # --- 7. Loop trees --------------------------------------------------------------------------------------------------
 
-title("7. Loop trees, one for each launch. Vectors and register tiles are loops with a kind.")
+title(
+    "7. Loop trees, one for each launch. Vectors and register tiles are loops with a kind."
+)
 
 built = stages.TREE(plan, work)
 show(stages.TREE.text(built))
@@ -116,20 +135,26 @@ print(f"   and its exact text ({len(text.splitlines())} lines of Python) rebuild
 
 # --- 8. Machine operations ------------------------------------------------------------------------------------------
 
-title("8. Decomposed: only what the machine can do. (This expression has nothing to take apart; exp would be.)")
+title(
+    "8. Decomposed: only what the machine can do. (This expression has nothing to take apart; exp would be.)"
+)
 
 simple = stages.DECOMPOSE(built, work)
 agrees(run(simple, sizes), "the decomposed tree")
 
 # --- 9. Source ------------------------------------------------------------------------------------------------------
 
-title("9. Source: LLVM IR of the last launch. C and CUDA C are written from the same trees.")
+title(
+    "9. Source: LLVM IR of the last launch. C and CUDA C are written from the same trees."
+)
 
 sources = stages.SOURCE(simple, work)
 show(sources[-1])
 for language in ("c", "cuda"):
     other = stages.Work(host(), language=language)
-    print(f"\nIn {language}: {len(stages.dump(program, 'source', other).splitlines())} lines")
+    print(
+        f"\nIn {language}: {len(stages.dump(program, 'source', other).splitlines())} lines"
+    )
 
 # --- 10. Assembly ---------------------------------------------------------------------------------------------------
 
@@ -140,9 +165,13 @@ show("\n".join(line for line in lines if "fma" in line or "fmla" in line))
 
 # --- 11. Running ----------------------------------------------------------------------------------------------------
 
-title("11. Machine code. This is what y.numpy() does: it is kept on disk, and the next process compiles nothing.")
+title(
+    "11. Machine code. This is what y.numpy() does: it is kept on disk, and the next process compiles nothing."
+)
 
 out = np.zeros((6, 40), np.float32)
-run_sources(simple, sources, [*inputs, out], sizes, session.forge().library, session.pool())
+run_sources(
+    simple, sources, [*inputs, out], sizes, session.forge().library, session.pool()
+)
 agrees(out, "the machine code")
 agrees(y.numpy(), "y.numpy()")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from ingot.errors import SettingError
 
@@ -81,8 +82,7 @@ class Runtime:
 # --- kinds of value: each turns a word from the environment, or a Python value, into a checked value ---
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """`parse` gives the value or raises ValueError; `wanted` completes the sentence of the error."""
 
     wanted: str
@@ -132,8 +132,7 @@ DIRECTORY = Kind("a directory", _parse_directory)
 # --- the table ---
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One switch: the field it fills, the variable it is read from, what it may hold and what it means."""
 
     field: str

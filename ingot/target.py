@@ -144,7 +144,7 @@ SM90A = GpuTarget(
 @cache
 def host() -> Target:
     """This machine. What cannot be read keeps the row's cautious value."""
-    text = _read(Path("/proc/cpuinfo"))
+    text = _read(Path("/proc/cpuinfo"), _ONE_CPU)
     caches = read_caches(Path("/sys/devices/system/cpu/cpu0/cache"))
     row = describe(os.uname().machine, text)
     return replace(
@@ -175,30 +175,44 @@ def _level(flags: frozenset[str]) -> Target:
 
 
 def _words(cpuinfo: str, field: str) -> frozenset[str]:
-    found = re.search(rf"^{field}\s*:(.*)$", cpuinfo, re.MULTILINE)
-    return frozenset(found[1].split()) if found else frozenset()
+    return frozenset(_field(cpuinfo, field).split())
 
 
 def _model(cpuinfo: str) -> str:
-    found = re.search(r"^(?:model name|CPU part)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    return found[1].strip() if found else ""
+    return _field(cpuinfo, "model name") or _field(cpuinfo, "CPU part")
+
+
+def _field(cpuinfo: str, name: str) -> str:
+    """The first value of a field. Split by hand: a first result need not wait for a regular expression to compile."""
+    for line in cpuinfo.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""
 
 
 def read_caches(folder: Path) -> dict[int, int]:
     """Data cache sizes by level, from the files that Linux shows for one CPU."""
     sizes = {}
-    for index in sorted(folder.glob("index*")):
-        size = re.fullmatch(r"(\d+)K", _read(index / "size").strip())
+    for number in range(_MOST_CACHES):
+        index = folder / f"index{number}"
         level = _read(index / "level").strip()
-        kind = _read(index / "type").strip()
-        if size and level and kind != "Instruction":
-            sizes[int(level)] = int(size[1]) << 10
+        if not level:
+            break
+        size, kind = _read(index / "size").strip(), _read(index / "type").strip()
+        if size.endswith("K") and size[:-1].isdecimal() and kind != "Instruction":
+            sizes[int(level)] = int(size[:-1]) << 10
     return sizes
 
 
-def _read(path: Path) -> str:
+_ONE_CPU = 8192  # characters that describe the first CPU, and perhaps some more: a large machine has hundreds
+_MOST_CACHES = 16
+
+
+def _read(path: Path, most: int = -1) -> str:
     try:
-        return path.read_text()
+        with open(path, encoding="utf-8") as file:
+            return file.read(most)
     except OSError:
         return ""
 

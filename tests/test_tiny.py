@@ -24,7 +24,11 @@ def test_matmul_and_relu() -> None:
 
 def test_softmax() -> None:
     e = np.exp(X - X.max(1, keepdims=True))
-    np.testing.assert_allclose(ig.softmax(ig.tensor(X), axis=-1).numpy(), e / e.sum(1, keepdims=True), rtol=1e-5)
+    np.testing.assert_allclose(
+        ig.softmax(ig.tensor(X), axis=-1).numpy(),
+        e / e.sum(1, keepdims=True),
+        rtol=1e-5,
+    )
 
 
 def test_sum() -> None:
@@ -35,13 +39,18 @@ def test_sum() -> None:
 
 def test_print(capsys: pytest.CaptureFixture[str]) -> None:
     print(ig.tensor([[1.0, 2.0], [3.0, 4.0]]) * 2)
-    assert capsys.readouterr().out == "Tensor([[2., 4.],\n        [6., 8.]], dtype=float32)\n"
+    assert (
+        capsys.readouterr().out
+        == "Tensor([[2., 4.],\n        [6., 8.]], dtype=float32)\n"
+    )
 
 
 def test_the_interpreter_agrees() -> None:
     def program() -> ig.Tensor:
         x, w = ig.tensor(X), ig.tensor(W)
-        return ig.softmax(ig.gelu(x @ w) * 0.5 - (x @ w).mean(axis=1, keepdims=True), axis=-1)
+        return ig.softmax(
+            ig.gelu(x @ w) * 0.5 - (x @ w).mean(axis=1, keepdims=True), axis=-1
+        )
 
     on_cpu = program().numpy()
     with settings.override(device="PYTHON"):
@@ -56,4 +65,6 @@ def test_a_captured_function() -> None:
 
 def test_another_size_compiles_nothing() -> None:
     for rows in (3, 4, 5):
-        np.testing.assert_allclose(ig.exp(ig.tensor(X[:rows])).numpy(), np.exp(X[:rows]), rtol=1e-6)
+        np.testing.assert_allclose(
+            ig.exp(ig.tensor(X[:rows])).numpy(), np.exp(X[:rows]), rtol=1e-6
+        )

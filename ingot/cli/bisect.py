@@ -26,7 +26,9 @@ def run(words: list[str]) -> int:
 
     def look(nodes: Sequence[UOp]) -> None:
         waiting = [u for u in nodes if u.op is not Ops.BUFFER]
-        found = bisect(waiting, progress, replaced) if waiting and not findings else None
+        found = (
+            bisect(waiting, progress, replaced) if waiting and not findings else None
+        )
         if found is not None:
             findings.append(found)
 
@@ -40,9 +42,18 @@ def run(words: list[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="ingot bisect", description=__doc__)
-    out.add_argument("program", metavar="FILE_OR_EXPR", help=f"a Python file, or {HELP}")
-    out.add_argument("--replace", metavar="STAGE=FILE", action="append", help="take a stage's result from a file")
-    out.add_argument("--verbose", action="store_true", help="print each level as it runs")
+    out.add_argument(
+        "program", metavar="FILE_OR_EXPR", help=f"a Python file, or {HELP}"
+    )
+    out.add_argument(
+        "--replace",
+        metavar="STAGE=FILE",
+        action="append",
+        help="take a stage's result from a file",
+    )
+    out.add_argument(
+        "--verbose", action="store_true", help="print each level as it runs"
+    )
     return out
 
 

@@ -3,15 +3,28 @@
 import argparse
 from collections.abc import Sequence
 
+from ingot.pipeline.session import session
+from ingot.runtime.calibrate import measure
 from ingot.settings import TABLE, Settings, settings
-from ingot.target import Target, costs_file, host, load_costs
+from ingot.target import Target, costs_file, host, load_costs, save_costs
 
 HEAD = ("variable", "value", "from", "meaning")
 
 
 def run(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ingot env", description=__doc__)
-    parser.parse_args(words)
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="measure what things cost here: fusion asks",
+    )
+    if parser.parse_args(words).measure:
+        forge = session.forge()
+        save_costs(
+            settings.runtime.cache_dir,
+            forge.library.target,
+            measure(forge.library, session.pool()),
+        )
     table = columns([HEAD, *setting_rows(settings)])
     machine = columns(machine_rows(host()))
     print(*table, "", *machine, sep="\n")
@@ -40,10 +53,14 @@ def machine_rows(target: Target) -> list[tuple[str, ...]]:
     sizes = [f"{size >> 10} KiB" for size in caches]
     return [
         ("machine", target.model),
-        ("target", f"{target.name}, {target.vector_bytes * 8}-bit vectors, {target.registers} registers"),
+        (
+            "target",
+            f"{target.name}, {target.vector_bytes * 8}-bit vectors, {target.registers} registers",
+        ),
         ("extensions", " ".join(target.features)),
         ("caches", " ".join(sizes)),
         ("fma peak", f"{costs.fma_gflops:.0f} GFLOP/s a core, {known}"),
+        ("memory", f"{costs.memory_bytes_per_ns:.1f} GB/s a core, {known}"),
     ]
 
 

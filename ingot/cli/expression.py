@@ -13,7 +13,16 @@ from ingot.errors import ArgumentError, IngotError
 from ingot.ir.node import UOp
 
 HELP = "Python with ig, np and t(*shape, dtype='float32'), an input tensor: 'ig.softmax(t(64, 1000), axis=-1)'"
-_MISTAKES = (SyntaxError, NameError, AttributeError, TypeError, ValueError, IndexError, KeyError, ZeroDivisionError)
+_MISTAKES = (
+    SyntaxError,
+    NameError,
+    AttributeError,
+    TypeError,
+    ValueError,
+    IndexError,
+    KeyError,
+    ZeroDivisionError,
+)
 
 
 class Inputs:
@@ -40,10 +49,16 @@ def tensors(text: str) -> list[ig.Tensor]:
     except IngotError:
         raise
     except _MISTAKES as error:
-        raise ArgumentError(f"EXPR: {type(error).__name__}: {error}", given=repr(text), wanted=HELP) from None
+        raise ArgumentError(
+            f"EXPR: {type(error).__name__}: {error}", given=repr(text), wanted=HELP
+        ) from None
     found = list(_flat(value))
     if not found:
-        raise ArgumentError("EXPR gives no tensor", given=f"{text!r}, a {type(value).__name__}", wanted=HELP)
+        raise ArgumentError(
+            "EXPR gives no tensor",
+            given=f"{text!r}, a {type(value).__name__}",
+            wanted=HELP,
+        )
     return found
 
 

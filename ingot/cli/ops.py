@@ -11,11 +11,18 @@ HEAD = ("op", "takes", "kind", "says")
 
 def run(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ingot ops", description=__doc__)
-    parser.add_argument("words", metavar="WORD", nargs="*", help="only ops with one of these words in their name")
+    parser.add_argument(
+        "words",
+        metavar="WORD",
+        nargs="*",
+        help="only ops with one of these words in their name",
+    )
     options = parser.parse_args(words)
     rows = [row(op) for op in public_ops() if wanted(op, options.words)]
     print(*columns([HEAD, *rows]), sep="\n")
-    print(f"\n{len(rows)} ops. A composite is taken apart on the way to a kernel; none calls foreign code.")
+    print(
+        f"\n{len(rows)} ops. A composite is taken apart on the way to a kernel; none calls foreign code."
+    )
     return 0
 
 
@@ -35,5 +42,7 @@ def _arguments(op: Op) -> str:
     parts = []
     for parameter in op.signature.parameters.values():
         has_default = parameter.default is not inspect.Parameter.empty
-        parts.append(f"{parameter.name}={parameter.default!r}" if has_default else parameter.name)
+        parts.append(
+            f"{parameter.name}={parameter.default!r}" if has_default else parameter.name
+        )
     return ", ".join(parts)

@@ -37,12 +37,33 @@ def run(words: list[str]) -> int:
 def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="ingot show", description=__doc__)
     out.add_argument("expression", metavar="EXPR", nargs="?", help=HELP)
-    out.add_argument("--stage", metavar="STAGE", default="tree", help=", ".join(stage.name for stage in STAGES))
-    out.add_argument("--device", choices=tuple(LANGUAGES), default="CPU", help="whose moves and language to show")
-    out.add_argument("--language", choices=tuple(RENDERERS), help="language of stage source")
-    out.add_argument("--exact", action="store_true", help="as text that rebuilds what the stage made")
-    out.add_argument("--replace", metavar="STAGE=FILE", action="append", help="take a stage's result from a file")
-    out.add_argument("--list", action="store_true", help="print the stages and what each does")
+    out.add_argument(
+        "--stage",
+        metavar="STAGE",
+        default="tree",
+        help=", ".join(stage.name for stage in STAGES),
+    )
+    out.add_argument(
+        "--device",
+        choices=tuple(LANGUAGES),
+        default="CPU",
+        help="whose moves and language to show",
+    )
+    out.add_argument(
+        "--language", choices=tuple(RENDERERS), help="language of stage source"
+    )
+    out.add_argument(
+        "--exact", action="store_true", help="as text that rebuilds what the stage made"
+    )
+    out.add_argument(
+        "--replace",
+        metavar="STAGE=FILE",
+        action="append",
+        help="take a stage's result from a file",
+    )
+    out.add_argument(
+        "--list", action="store_true", help="print the stages and what each does"
+    )
     return out
 
 
@@ -52,6 +73,10 @@ def replacements(given: Sequence[str] | None) -> dict[str, str]:
     for word in given or ():
         stage, equals, path = word.partition("=")
         if not equals or not Path(path).is_file():
-            raise ArgumentError("--replace", given=repr(word), wanted="STAGE=FILE with a file that exists")
+            raise ArgumentError(
+                "--replace",
+                given=repr(word),
+                wanted="STAGE=FILE with a file that exists",
+            )
         found[find(stage).name] = Path(path).read_text(encoding="utf-8")
     return found

@@ -16,9 +16,9 @@ from ingot.schedule.estimate import elements, estimate
 from ingot.schedule.fuse import Fusion
 from ingot.schedule.label import inside, label
 from ingot.schedule.nests import Draft
-from ingot.schedule.prices import PRICES
+from ingot.schedule.prices import Prices, prices_of
 from ingot.settings import settings
-from ingot.target import host
+from ingot.target import host, load_costs
 
 MOST_CHOICES = 6
 
@@ -28,12 +28,19 @@ def run(words: list[str]) -> int:
     parser.add_argument("expression", metavar="EXPR", help=HELP)
     options = parser.parse_args(words)
     sink, found = normalise(roots(options.expression))
-    fusion = fused(sink, Work(host(), settings.codegen, sizes=found.variables))
-    why = Why(fusion, found.variables)
+    prices = prices_of(load_costs(settings.runtime.cache_dir, host()))
+    fusion = fused(
+        sink, Work(host(), settings.codegen, sizes=found.variables, prices=prices)
+    )
+    why = Why(fusion, found.variables, prices)
     for number, draft in enumerate(fusion.drafts):
-        print(f"kernel {number + 1} of {len(fusion.drafts)}: {label(draft.outputs[0], fusion.reasons)}")
+        print(
+            f"kernel {number + 1} of {len(fusion.drafts)}: {label(draft.outputs[0], fusion.reasons)}"
+        )
         print(*(f"  {line}" for line in why.lines(draft)), sep="\n")
-    externs = [node.arg.name for node in sink.toposort() if isinstance(node.arg, ExternArg)]
+    externs = [
+        node.arg.name for node in sink.toposort() if isinstance(node.arg, ExternArg)
+    ]
     print(f"foreign code: {', '.join(externs) or 'none'}")
     return 0
 
@@ -41,8 +48,9 @@ def run(words: list[str]) -> int:
 class Why:
     """Explains the kernels of one program."""
 
-    def __init__(self, fusion: Fusion, sizes: dict[str, int]) -> None:
+    def __init__(self, fusion: Fusion, sizes: dict[str, int], prices: Prices) -> None:
         self.fusion = fusion
+        self.prices = prices
         self.sizes: dict[str, Number] = dict(sizes)
 
     def lines(self, draft: Draft) -> Iterator[str]:
@@ -70,17 +78,24 @@ class Why:
         if output not in self.fusion.roots:
             yield self._instead_of_storing(output)
         nodes = [u for u in inside(output, self.fusion.reasons) if u is not output]
-        worth = [u for u in nodes if u.op is Ops.REDUCE or (u.op in ELEMENTWISE and u.shape)]
+        worth = [
+            u for u in nodes if u.op is Ops.REDUCE or (u.op in ELEMENTWISE and u.shape)
+        ]
         for node in worth[:MOST_CHOICES]:
-            spent = PRICES.store(node, 1) * self._number(product(node.shape))
+            spent = self.prices.store(node, 1) * self._number(product(node.shape))
             yield f"storing {describe(node)} {type_text(node)}: {_time(spent)} more for memory"
         if len(worth) > MOST_CHOICES:
             yield f"storing any of {len(worth) - MOST_CHOICES} more values"
 
     def _instead_of_storing(self, output: UOp) -> str:
         count = self._number(product(output.shape))
-        again, stored = PRICES.recompute(output) * count, PRICES.store(output, 1) * count
-        price = _time(again) if again != float("inf") else "a reduction for every element"
+        again, stored = (
+            self.prices.recompute(output) * count,
+            self.prices.store(output, 1) * count,
+        )
+        price = (
+            _time(again) if again != float("inf") else "a reduction for every element"
+        )
         return f"computing it in each reader again: {price}; storing it costs {_time(stored)}"
 
 

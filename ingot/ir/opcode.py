@@ -206,7 +206,7 @@ class ReduceArg(NamedTuple):
 Attr = None | bool | int | float | str | tuple["Attr", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OpArg:
     """A named operation and its attributes. Equality looks at bits: 1, True and 1.0 stay apart, as do 0.0 and -0.0."""
 

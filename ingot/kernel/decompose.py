@@ -144,11 +144,19 @@ def _power(node: UOp) -> UOp | None:
 
 
 def _divide(node: UOp) -> UOp | None:
-    return _float_division(node)[0] if node.dtype.is_float else integers.guarded_division(node)
+    return (
+        _float_division(node)[0]
+        if node.dtype.is_float
+        else integers.guarded_division(node)
+    )
 
 
 def _modulo(node: UOp) -> UOp | None:
-    return _float_division(node)[1] if node.dtype.is_float else integers.guarded_division(node)
+    return (
+        _float_division(node)[1]
+        if node.dtype.is_float
+        else integers.guarded_division(node)
+    )
 
 
 def _float_division(node: UOp) -> tuple[UOp, UOp]:
@@ -158,7 +166,10 @@ def _float_division(node: UOp) -> tuple[UOp, UOp]:
     rest = nu.fma(-quotient, b, a)
     below = (rest < 0.0).ne(b < 0.0)
     is_low = nu.both(rest.ne(0.0), below)
-    is_high = nu.both(below.alu(Ops.NOT), nu.absolute(rest).alu(Ops.CMPLT, nu.absolute(b)).alu(Ops.NOT))
+    is_high = nu.both(
+        below.alu(Ops.NOT),
+        nu.absolute(rest).alu(Ops.CMPLT, nu.absolute(b)).alu(Ops.NOT),
+    )
     step = nu.choose(is_low, nu.like(a, -1.0), nu.choose(is_high, nu.like(a, 1.0), 0.0))
     plain = nu.both(b.ne(0.0), nu.absolute(quotient) < float("inf"))
     quotient = nu.choose(plain, quotient + step, quotient)

@@ -79,7 +79,7 @@ def _rolled(statement: UOp, loops: list[Loop]) -> UOp:
 
 
 def in_full_tiles(loop: Loop, tails: list[Loop], most: Extents) -> dict[UOp, UOp]:
-    """What `inside the extent?` becomes where the tile is full: true, unless a further split has a partial tile of its own."""
+    """What `inside the extent?` becomes in a full tile: true, unless a further split has a partial tile of its own."""
     if loop.tile is None:
         return {}
     short, whole = loop.tile

@@ -42,7 +42,9 @@ def _multiply_add(node: UOp) -> UOp:
     product, error = _two_product(a, b)
     total, left = nu.two_sum(product, c)
     refined = total + (left + error)
-    is_safe = nu.both(nu.absolute(product) < LARGEST_SPLIT, nu.absolute(total) < LARGEST_SPLIT)
+    is_safe = nu.both(
+        nu.absolute(product) < LARGEST_SPLIT, nu.absolute(total) < LARGEST_SPLIT
+    )
     is_small = nu.both(nu.absolute(a) < LARGEST_SPLIT, nu.absolute(b) < LARGEST_SPLIT)
     return nu.both(is_safe, is_small).where(refined, total)
 
@@ -52,7 +54,9 @@ def _two_product(a: UOp, b: UOp) -> tuple[UOp, UOp]:
     product = a * b
     a_high, a_low = _halves(a)
     b_high, b_low = _halves(b)
-    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    error = (
+        (a_high * b_high - product) + a_high * b_low + a_low * b_high
+    ) + a_low * b_low
     return product, error
 
 

@@ -15,7 +15,11 @@ GUARDED = "guarded"  # the tag of a node whose operands are known to be in range
 def guarded_division(node: UOp) -> UOp | None:
     """IDIV or MOD of integers."""
     a, b = node.src
-    minus_one = node.dtype.kind is Kind.INT and node.dtype is not dt.index and b.vmin <= -1 <= b.vmax
+    minus_one = (
+        node.dtype.kind is Kind.INT
+        and node.dtype is not dt.index
+        and b.vmin <= -1 <= b.vmax
+    )
     by_zero = b.vmin <= 0 <= b.vmax
     if not by_zero and not minus_one:
         return None
@@ -47,7 +51,11 @@ def power(node: UOp) -> UOp | None:
     if not node.dtype.is_int:
         return None
     result, square = like(x, 1), x
-    last = int(y.vmax).bit_length() if y.op is Ops.CONST else node.dtype.bits - (node.dtype.kind is Kind.INT)
+    last = (
+        int(y.vmax).bit_length()
+        if y.op is Ops.CONST
+        else node.dtype.bits - (node.dtype.kind is Kind.INT)
+    )
     for bit in range(last):
         is_set = (nu.shifted_right(y, bit) & 1).ne(0)
         result = is_set.where(result * square, result)

@@ -65,20 +65,28 @@ def _replace_axis(kernel: Kernel, old: Loop, new: tuple[Loop, Loop], whole: UOp,
     within: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in table.values()}
 
     def change(expression: UOp) -> UOp:
-        apart = substitute(_split_reads(kernel, expression, split_dims, old.counter, new, factor), mapping)
-        return _plain_reads(apart, within)
+        before = _split_reads(kernel, expression, split_dims, old.counter, new, factor)
+        after = substitute(before, mapping)
+        return after if after is before else _plain_reads(after, new, within)
 
     nests = tuple(_split_nest(n, old.axis, (new[0].axis, new[1].axis)).map(change) for n in kernel.nests)
     return replace(kernel, loops=table, nests=nests)
 
 
-def _plain_reads(expression: UOp, within: dict[UOp, UOp | int]) -> UOp:
+def _plain_reads(expression: UOp, new: tuple[Loop, Loop], within: dict[UOp, UOp | int]) -> UOp:
     """Reads of nests at (o*8 + i) // 8 are reads at o."""
-    apart = [u for u in values_in(expression) if any(at.op in (Ops.IDIV, Ops.MOD) for at in u.src)]
-    if not apart:
-        return expression
-    changes = {u: u.replace(src=tuple(simplify(at, within) for at in u.src)) for u in apart}
-    return substitute(expression, changes)
+    axes = {loop.axis for loop in new}
+
+    def plain(at: UOp) -> UOp:
+        apart = axes_in(at) & axes and any(u.op in (Ops.IDIV, Ops.MOD) for u in at.toposort())
+        return simplify(at, within) if apart else at
+
+    changes: dict[UOp, UOp] = {}
+    for node in values_in(expression):
+        indices = tuple(map(plain, node.src))
+        if indices != node.src:
+            changes[node] = node.replace(src=indices)
+    return substitute(expression, changes) if changes else expression
 
 
 def _split_nest(nest: Nest, axis: int, pair: tuple[int, int]) -> Nest:
@@ -169,8 +177,8 @@ def _needs_constant(loop: Loop, move: str) -> None:
 def bind(kernel: Kernel, loop: str, kind: LoopKind) -> Kernel:
     """for i: s(i)   ->   s(i) on many threads (chunk, block) or lanes (warp, lane), in any order
 
-    Needs: no reduction over this loop in memory that the others see, unless rfactor made its partial results private; and no
-    peeled edge, because the rest would run after all of them.
+    Needs: no reduction over this loop in memory that the others see, unless rfactor made its partial
+    results private; and no peeled edge, because the rest would run after all of them.
     """
     target = kernel.loop(loop)
     if target.edge is Edge.PEEL:
@@ -184,8 +192,8 @@ def bind(kernel: Kernel, loop: str, kind: LoopKind) -> Kernel:
 def edge(kernel: Kernel, loop: str, how: Edge) -> Kernel:
     """for io: for ii: if inside: s   ->   for full io: for ii: s;  then the last io with its question
 
-    `loop` is the outer loop of a split whose inner loop runs its whole capacity (vector, unroll). Needs: a loop that runs in
-    order, bound to no threads.
+    `loop` is the outer loop of a split whose inner loop runs its whole capacity (vector, unroll). Needs: a
+    loop that runs in order, bound to no threads.
     """
     old = kernel.loop(loop)
     if how is Edge.PEEL and old.kind in GRID | THREADS:
@@ -205,10 +213,10 @@ def stage(
 ) -> Kernel:
     """for i: ... for k: s(v(i, k))   ->   for i: t[k] = v(i, k) for all k; ... for k: s(t[k])
 
-    The value's loops inside `at` become the axes of the tile, stored in the order of `layout` (their names); `pad`, one
-    number a loop, leaves elements unused after each run of that loop. The fill has loops of its own, called `name.loop`.
-    Whatever computes the value (cast, dequantise, im2col) runs as the tile is filled. Needs: `value` occurs in the nest, and
-    is no part of a running state.
+    The value's loops inside `at` become the axes of the tile, stored in the order of `layout` (their
+    names); `pad`, one number a loop, leaves elements unused after each run of that loop. The fill has loops
+    of its own, called `name.loop`. Whatever computes the value (cast, dequantise, im2col) runs as the tile
+    is filled. Needs: `value` occurs in the nest, and is no part of a running state.
     """
     user = kernel.nest(nest)
     if not any(value in e.toposort() for e in user.expressions()):
@@ -254,7 +262,7 @@ def _inherited(user: Nest, name: str, loops: set[int], mapping: dict[UOp, UOp]) 
 
 
 def _asked_around(kernel: Kernel, prefix: tuple[int, ...], mapping: dict[UOp, UOp]) -> tuple[UOp, ...]:
-    """An unrolled loop around the tile may end where a loop inside it says; of the tile's own loops it asks the same."""
+    """An unrolled loop around a tile may end where a loop inside it says; it asks the tile's own loops the same."""
     counters = set(mapping)
     loops = [kernel.loops[a] for a in prefix if kernel.loops[a].guarded]
     return tuple(substitute(lp.inside, mapping) for lp in loops if counters & set(lp.extent.toposort()))
@@ -304,9 +312,9 @@ def _fresh_loops(kernel: Kernel, axes: list[int], name: str) -> tuple[list[Loop]
 def compute_at(kernel: Kernel, nest: str, user: str, at: str) -> Kernel:
     """for i: p[i] = ...;  for j: s(p[j])   ->   for j: p = ...; s(p)
 
-    The producer's axes that the user reads exactly at its own loop counters become those loops, down to `at`; a loop of the
-    user that the producer does not have makes it run again in each iteration. Needs: no other nest is inside the loops that
-    go away.
+    The producer's axes that the user reads exactly at its own loop counters become those loops, down to
+    `at`; a loop of the user that the producer does not have makes it run again in each iteration. Needs: no
+    other nest is inside the loops that go away.
     """
     old, reader = kernel.nest(nest), kernel.nest(user)
     prefix = _prefix(kernel, reader, at)
@@ -364,8 +372,8 @@ def _loads(expression: UOp, buffer: UOp) -> bool:
 def fuse(kernel: Kernel, outer: str, inner: str, name: str) -> Kernel:
     """for i in 0..m: for j in 0..n: s(i, j)   ->   for c in 0..m*n: s(c / n, c % n)
 
-    Needs: the inner extent depends on no loop, the outer not on the inner one, and nests that have one of the loops have
-    both, next to each other.
+    Needs: the inner extent depends on no loop, the outer not on the inner one, and nests that have one of
+    the loops have both, next to each other.
     """
     first, second = kernel.loop(outer), kernel.loop(inner)
     pair = (first.axis, second.axis)
@@ -429,8 +437,8 @@ def _one_index(kernel: Kernel, pair: tuple[int, int], indices: dict[int, UOp], w
 def detach(kernel: Kernel, nest: str, loop: str, name: str) -> Kernel:
     """for c: p[c] = ...; s(p[c])   ->   for c: p[c] = ...;  for d: s(p[d])
 
-    The nest gets a loop of its own in place of one that it shared, so the two can be bound differently. Needs: no loop that
-    it shares with others ends where this one says; detach such loops first.
+    The nest gets a loop of its own in place of one that it shared, so the two can be bound differently.
+    Needs: no loop that it shares with others ends where this one says; detach such loops first.
     """
     old, user = kernel.loop(loop), kernel.nest(nest)
     if old.axis not in user.loops:

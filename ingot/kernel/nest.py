@@ -218,6 +218,15 @@ class Kernel:
                     if cast(ValueArg, node.arg).nest == nest.id:
                         yield other, node
 
+    def reads(self) -> dict[int, list[tuple[Nest, UOp]]]:
+        """Nest id -> (reader, VALUE node) of every read of it."""
+        found: dict[int, list[tuple[Nest, UOp]]] = {n.id: [] for n in self.nests}
+        for other in self.nests:
+            for expression in other.expressions():
+                for node in values_in(expression):
+                    found[cast(ValueArg, node.arg).nest].append((other, node))
+        return found
+
     def with_nest(self, changed: Nest) -> Kernel:
         return replace(self, nests=tuple(changed if n.id == changed.id else n for n in self.nests))
 

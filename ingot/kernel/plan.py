@@ -23,7 +23,8 @@ class Plan:
 
 def expected(size: UOp, hints: Mapping[UOp, int]) -> int | None:
     """The value of a size expression by the hints, None where they do not say."""
-    known = substitute(size, {variable: UOp.const(variable.dtype, value) for variable, value in hints.items()}).simplify()
+    values = {variable: UOp.const(variable.dtype, value) for variable, value in hints.items()}
+    known = substitute(size, values).simplify()
     return int(known.value) if known.op is Ops.CONST else None
 
 

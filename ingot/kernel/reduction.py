@@ -76,10 +76,11 @@ def _fold(nest: Nest, move: str) -> Reduce:
 def online(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) -> Kernel:
     """m = max over k of x; s = sum over k of exp(x - m)   ->   for k: m' = max(m, x); s = s*exp(m - m') + exp(x - m'); m = m'
 
-    The first nest is the maximum, the others sums that depend on it by the rescaling table; `loops` names, nest by nest, the
-    loop that becomes the one they all run in, inside the loops that are around the first nest's. What else a nest reduces
-    over becomes a partial reduction inside each iteration. Needs: these loops have one extent, all nests are in those around
-    the first, and read the maximum at its own counters.
+    The first nest is the maximum, the others sums that depend on it by the rescaling table; `loops` names,
+    nest by nest, the loop that becomes the one they all run in, inside the loops that are around the first
+    nest's. What else a nest reduces over becomes a partial reduction inside each iteration. Needs: these
+    loops have one extent, all nests are in those around the first, and read the maximum at its own
+    counters.
     """
     state = _share_loop(kernel, nests, loops)
     for name in nests:

@@ -66,32 +66,38 @@ def defined_in(kernel: Kernel, nest: Nest, path: tuple[int, ...]) -> tuple[int, 
     return path[:first]
 
 
+Route = dict[int, tuple[int, ...]]
+Reads = list[tuple[Nest, UOp]]
+
+
 def place_all(threads: Threaded, launch_of: dict[int, int]) -> dict[int, Place]:
     """A Place for every nest that others read."""
     kernel = threads.kernel
-    route = paths(threads)
+    route, reads = paths(threads), kernel.reads()
     places: dict[int, Place] = {}
     slots = len(kernel.params)
     for nest in kernel.nests:
         if isinstance(nest.body, Store):
             continue
-        crosses = any(launch_of[r.id] != launch_of[nest.id] for r, _ in kernel.readers(nest))
+        crosses = any(launch_of[r.id] != launch_of[nest.id] for r, _ in reads[nest.id])
         if crosses and nest.ahead is not None:
             raise MoveError(f"{nest.name} runs ahead of readers in another launch; bind its loops as theirs are")
-        home = () if crosses else _home(threads, nest, route)
-        place = _place(threads, nest, home, crosses, slots)
+        home = () if crosses else _home(kernel, nest, route, reads[nest.id])
+        place = _place(threads, nest, home, crosses, slots, reads[nest.id])
         slots += len(place.buffers) if crosses else 0
         places[nest.id] = place
     return places
 
 
-def _home(threads: Threaded, nest: Nest, route: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
-    kernel = threads.kernel
+def _home(kernel: Kernel, nest: Nest, route: Route, reads: Reads) -> tuple[int, ...]:
     home = defined_in(kernel, nest, route[nest.id])
-    for reader, read in kernel.readers(nest):
-        _check_iteration(kernel, nest, reader, route)
-        common = _still_open(kernel, nest, reader, home, route)
-        home = _while_same(kernel, nest, read, common)
+    position = {n.id: k for k, n in enumerate(kernel.nests)}
+    for reader, read in reads:
+        first, last = sorted((position[nest.id], position[reader.id]))
+        between = kernel.nests[first : last + 1]
+        before = position[reader.id] < position[nest.id]
+        _check_iteration(kernel, nest, reader, before, _still_open(route[nest.id], between, route), route)
+        home = _while_same(kernel, nest, read, _still_open(home, between, route))
     if nest.ahead is not None:
         if nest.ahead.axis not in home:
             raise MoveError(f"{nest.name} runs ahead in a loop that ends before its readers; keep them together")
@@ -107,14 +113,14 @@ def before_fixed(kernel: Kernel, path: tuple[int, ...]) -> tuple[int, ...]:
     return path
 
 
-def _check_iteration(kernel: Kernel, nest: Nest, reader: Nest, route: dict[int, tuple[int, ...]]) -> None:
-    """A value that each iteration of a loop overwrites is read before the next one, or after all; a running one, inside."""
-    path = route[nest.id]
-    kept = {*nest.dims, *(nest.reduced if folds(kernel, nest) else ())}
-    open_loops = _still_open(kernel, nest, reader, path, route)
-    if kernel.nests.index(reader) < kernel.nests.index(nest) and not set(nest.reduced) & set(open_loops):
+def _check_iteration(
+    kernel: Kernel, nest: Nest, reader: Nest, before: bool, open_loops: tuple[int, ...], route: Route
+) -> None:
+    """What each iteration of a loop overwrites is read before the next one, or after all; what is running, inside."""
+    if before and not set(nest.reduced) & set(open_loops):
         raise MoveError(f"{reader.name} reads {nest.name} before it runs, and not in the loop that it runs in")
-    for axis in path:
+    kept = {*nest.dims, *(nest.reduced if folds(kernel, nest) else ())}
+    for axis in route[nest.id]:
         if axis not in kept and axis in route[reader.id] and axis not in open_loops:
             name = kernel.loops[axis].name
             raise MoveError(
@@ -122,13 +128,10 @@ def _check_iteration(kernel: Kernel, nest: Nest, reader: Nest, route: dict[int, 
             )
 
 
-def _still_open(
-    kernel: Kernel, nest: Nest, reader: Nest, home: tuple[int, ...], route: dict[int, tuple[int, ...]]
-) -> tuple[int, ...]:
-    """The loops that stay open from one nest to the other: all nests between them are inside too."""
-    places = sorted(n for n, other in enumerate(kernel.nests) if other.id in (nest.id, reader.id))
-    for between in kernel.nests[places[0] : places[-1] + 1]:
-        home = _common(home, route[between.id])
+def _still_open(home: tuple[int, ...], between: tuple[Nest, ...], route: Route) -> tuple[int, ...]:
+    """The loops that stay open while these nests run: all are inside them."""
+    for nest in between:
+        home = _common(home, route[nest.id])
     return home
 
 
@@ -150,7 +153,9 @@ def _while_same(kernel: Kernel, nest: Nest, read: UOp, common: tuple[int, ...]) 
     return common
 
 
-def _place(threads: Threaded, nest: Nest, home: tuple[int, ...], crosses: bool, slot: int) -> Place:
+def _place(
+    threads: Threaded, nest: Nest, home: tuple[int, ...], crosses: bool, slot: int, reads: Reads
+) -> Place:
     kernel = threads.kernel
     private = set(home) - (set(threads.axes) if nest.scope is Scope.SHARED else set())
     private |= {nest.ahead.axis} if nest.ahead is not None else set()
@@ -167,7 +172,7 @@ def _place(threads: Threaded, nest: Nest, home: tuple[int, ...], crosses: bool, 
     if crosses:
         buffers = tuple(_temporary(t, slot + j) for j, t in enumerate(nest.types))
     else:
-        scope = _scope(kernel, nest, axes, size)
+        scope = _scope(kernel, nest, axes, size, reads)
         buffers = tuple(_stage(nest, j, t, scope, size) for j, t in enumerate(nest.types))
     place = Place(buffers, axes, tuple(strides), home, size, crosses, ahead=nest.ahead)
     if nest.layout is not None:
@@ -186,23 +191,23 @@ def _stage(nest: Nest, slot: int, dtype: dt.DType, scope: Scope, size: UOp) -> U
     return UOp(Ops.STAGE, dtype, (size,), StageArg(nest.id * 16 + slot, scope, name))
 
 
-def _scope(kernel: Kernel, nest: Nest, axes: tuple[int, ...], size: UOp) -> Scope:
+def _scope(kernel: Kernel, nest: Nest, axes: tuple[int, ...], size: UOp, reads: Reads) -> Scope:
     if nest.scope in (Scope.SHARED, Scope.PACKED):
         return nest.scope
     constant = size.op is Ops.CONST
-    if constant and int(size.value) <= REGISTER_ELEMENTS and _fixed(kernel, nest, axes):
+    if constant and int(size.value) <= REGISTER_ELEMENTS and _fixed(kernel, nest, axes, reads):
         return Scope.REGISTER
     if constant and int(size.value) * nest.types[0].itemsize <= STACK_BYTES:
         return Scope.STACK
     return Scope.PACKED
 
 
-def _fixed(kernel: Kernel, nest: Nest, axes: tuple[int, ...]) -> bool:
+def _fixed(kernel: Kernel, nest: Nest, axes: tuple[int, ...], reads: Reads) -> bool:
     """All accesses have constant offsets once the unrolled loops are written out."""
     if nest.ahead is not None or any(kernel.loops[a].kind not in FIXED for a in axes):
         return False
     positions = [i for i, d in enumerate(nest.dims) if d in axes]
-    for _, read in kernel.readers(nest):
+    for _, read in reads:
         used = {a for i in positions for a in axes_in(read.src[i])}
         if any(kernel.loops[a].kind not in FIXED for a in used):
             return False

@@ -152,7 +152,7 @@ class _Writer:
         return len(defined_in(self.kernel, nest, self.route[nest.id]))
 
     def _must_start(self, nest: Nest, between: list[Nest]) -> bool:
-        """Its initial state is due now: all nests from now to it share the loop that it reduces over, or runs ahead in."""
+        """Its initial state is due: all nests from now to it share the loop that it reduces over, or runs ahead in."""
         if nest.ahead is not None:
             first = {nest.ahead.axis}
         elif isinstance(nest.body, Reduce) and not folds(self.kernel, nest):
@@ -180,7 +180,7 @@ class _Writer:
         lane = next((lp for lp in loops if lp.kind is LoopKind.VECTOR), None)
         size, offset = (ONE, ZERO) if lane is None else (lane.capacity, lane.counter)
         args = [StageArg(nest.id * 16 + 8 + j, Scope.REGISTER, f"{nest.name}{j}_next") for j in range(len(nest.types))]
-        return [UOp(Ops.STAGE, t, (size,), arg) for t, arg in zip(nest.types, args)], offset
+        return [UOp(Ops.STAGE, t, (size,), arg) for t, arg in zip(nest.types, args, strict=True)], offset
 
     def _start(self, root: Branch, nest: Nest) -> None:
         if nest.ahead is not None:
@@ -254,7 +254,7 @@ class _Writer:
             outside.children.append(self._fill_of(nest, ahead, ZERO + step))
 
     def _fill_next(self, root: Branch, nest: Nest, ahead: Ahead) -> None:
-        """In the loop: the tile of a later iteration. One barrier tells that the last was read and this one is filled."""
+        """In the loop: the tile of a later iteration. One barrier says that the last was read, and this one filled."""
         path = self.route[nest.id]
         inside = self._branch(root, path[: path.index(ahead.axis) + 1])
         follows = bool(inside.children) and inside.children[-1] is self.last_ahead
@@ -318,7 +318,7 @@ class _Writer:
             self._simultaneous(branch, nest, offset, news)
 
     def _summed_guards(self, nest: Nest) -> list[UOp]:
-        """Questions that a step must ask: what is past the end adds nothing to this reduction, or to one it is part of."""
+        """Questions that a step must ask: what is past the end adds nothing to this reduction, or to one around it."""
         summed = set(nest.reduced)
         guards = [c for a, c in self.threads.guards[nest.id].items() if a in summed or axes_in(c) & summed]
         return guards + [c for c in self.threads.conditions(nest) if axes_in(c) & summed]
@@ -326,9 +326,9 @@ class _Writer:
     def _simultaneous(self, branch: Branch, nest: Nest, offset: UOp, news: list[UOp]) -> None:
         """All new states are known before any old one is overwritten."""
         copies, own = self._next_states(nest)
-        for copy, new in zip(copies, news):
+        for copy, new in zip(copies, news, strict=True):
             branch.children.append(self._store(copy, own, new))
-        for buffer, copy in zip(self.places[nest.id].buffers, copies):
+        for buffer, copy in zip(self.places[nest.id].buffers, copies, strict=True):
             branch.children.append(self._store(buffer, offset, UOp(Ops.LOAD, copy.dtype, (copy, own))))
 
     def _lower(self, expression: UOp, nest: Nest) -> UOp:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+Array = np.ndarray[Any, Any]
 Number = bool | int | float
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(NamedTuple):
     """An array to be made: these items in one row, or a shape filled with numbers low <= n < high."""
 
     dtype: str
@@ -37,8 +34,7 @@ class Recipe:
 Input = Recipe | Number | None
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """One call: inputs by position, attributes by keyword."""
 
     inputs: tuple[Input, ...]

@@ -36,17 +36,31 @@ class Call:
 
     __slots__ = ("cost", "launches", "member", "names", "words")
 
-    def __init__(self, use: Use, member: Member, names: Mapping[str, Number], address: Address, cost: int) -> None:
+    def __init__(
+        self,
+        use: Use,
+        member: Member,
+        names: Mapping[str, Number],
+        address: Address,
+        cost: int,
+    ) -> None:
         types = {value.name: value.dtype for value in use.values}
         self.member = member
         self.names = member.complete(names)
-        self.words = [word(types.get(name, "index"), self.names[name]) for name in member.arguments]
+        self.words = [
+            word(types.get(name, "index"), self.names[name])
+            for name in member.arguments
+        ]
         self.cost = cost
         self.launches = [self._launch(launch, address) for launch in member.launches]
 
     def _launch(self, launch: Launch, address: Address) -> tuple[int, int, int]:
         """(function, chunks, bytes of scratch)"""
-        return address(launch), self._number(launch.chunks), self._number(launch.scratch)
+        return (
+            address(launch),
+            self._number(launch.chunks),
+            self._number(launch.scratch),
+        )
 
     def _number(self, text: str) -> int:
         return evaluate(text, self.names)
@@ -56,18 +70,34 @@ class Call:
         return [width * self._number(count) for width, count in self.member.temporaries]
 
 
-def bind(recipe: Recipe, variables: Mapping[str, int], find: FindMember, address: Address, pool: Pool) -> Bound:
+def bind(
+    recipe: Recipe,
+    variables: Mapping[str, int],
+    find: FindMember,
+    address: Address,
+    pool: Pool,
+) -> Bound:
     """The program of a recipe for these values of its variables."""
     labels = {step.use: step.label for step in reversed(recipe.steps)}
     calls: list[Call] = []
     for number, use in enumerate(recipe.uses):
         names = use.names(variables)
-        calls.append(Call(use, find(use, labels[number], names), names, address, evaluate(use.cost, variables)))
+        calls.append(
+            Call(
+                use,
+                find(use, labels[number], names),
+                names,
+                address,
+                evaluate(use.cost, variables),
+            )
+        )
     return _Binding(recipe, variables, calls).run(pool)
 
 
 class _Binding:
-    def __init__(self, recipe: Recipe, variables: Mapping[str, int], calls: Sequence[Call]) -> None:
+    def __init__(
+        self, recipe: Recipe, variables: Mapping[str, int], calls: Sequence[Call]
+    ) -> None:
         self.recipe = recipe
         self.variables = variables
         self.calls = calls
@@ -80,11 +110,22 @@ class _Binding:
         offsets, arena = self._arena()
         for number, step in enumerate(self.recipe.steps):
             call = self.calls[step.use]
-            pointers = [slots[b] if b < self.given else base + offsets[b] for b in step.buffers]
-            pointers += [base + offsets[number, t] for t in range(len(call.member.temporaries))]
+            pointers = [
+                slots[b] if b < self.given else base + offsets[b] for b in step.buffers
+            ]
+            pointers += [
+                base + offsets[number, t] for t in range(len(call.member.temporaries))
+            ]
             for kernel, chunks, scratch in call.launches:
                 words: list[Operand] = [*pointers, *call.words]
-                builder.run(kernel, words, chunks=chunks, scratch=scratch, cost_ns=call.cost, label=step.label)
+                builder.run(
+                    kernel,
+                    words,
+                    chunks=chunks,
+                    scratch=scratch,
+                    cost_ns=call.cost,
+                    label=step.label,
+                )
         outputs = tuple(evaluate(size, self.variables) for size in self.recipe.outputs)
         return Bound(builder.finish(pool), outputs, arena)
 

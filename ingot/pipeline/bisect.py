@@ -61,7 +61,12 @@ class Finding:
     rules: tuple[str, ...] = ()  # rewrite rules that had a part in it
 
     def __str__(self) -> str:
-        rows = [("stage", self.stage), ("kernel", self.kernel), ("step", self.culprit), ("node", self.node)]
+        rows = [
+            ("stage", self.stage),
+            ("kernel", self.kernel),
+            ("step", self.culprit),
+            ("node", self.node),
+        ]
         rows += [("wrong", self.how), *(("rule", rule) for rule in self.rules)]
         return "\n".join(f"{name:8}{value}" for name, value in rows if value)
 
@@ -75,7 +80,9 @@ class Wrong(Exception):
 
 
 def bisect(
-    roots: Sequence[UOp], progress: Progress = lambda line: None, replaced: Mapping[str, str] | None = None
+    roots: Sequence[UOp],
+    progress: Progress = lambda line: None,
+    replaced: Mapping[str, str] | None = None,
 ) -> Finding | None:
     """The first wrong step of evaluating these nodes, or None if every level agrees."""
     with settings.override(spec=1), np.errstate(all="ignore"):
@@ -87,7 +94,9 @@ def bisect(
 
 
 class _Bisection:
-    def __init__(self, roots: Sequence[UOp], progress: Progress, replaced: Mapping[str, str]) -> None:
+    def __init__(
+        self, roots: Sequence[UOp], progress: Progress, replaced: Mapping[str, str]
+    ) -> None:
         self.sink, found = normalise(roots)
         self.progress = progress
         self.variables = found.variables
@@ -95,13 +104,17 @@ class _Bisection:
         # Nothing is taken from the disk, or left there: what is wrong now may have been right when it was stored.
         self.library = Library(ObjectCache(None, 0), host())
         self.pool = Pool(1, self.library)
-        self.work = stages.Work(host(), settings.codegen, sizes=found.variables, replaced=replaced)
+        self.work = stages.Work(
+            host(), settings.codegen, sizes=found.variables, replaced=replaced
+        )
 
     def run(self) -> None:
         try:
             wanted = self._program()
             fusion = stages.FUSE(self._lowered(wanted), self.work)
-            memory = self.interpret([u for draft in fusion.drafts for u in draft.buffers])
+            memory = self.interpret(
+                [u for draft in fusion.drafts for u in draft.buffers]
+            )
             for draft in fusion.drafts:
                 _OneKernel(self, fusion, draft, memory).run()
             self._whole(wanted)
@@ -111,7 +124,11 @@ class _Bisection:
     def interpret(self, nodes: Sequence[UOp]) -> dict[UOp, Array]:
         """The values of nodes over the program's parameters."""
         sink = UOp(Ops.SINK, dt.void, tuple(dict.fromkeys(nodes)))
-        params = {u: self.arrays[cast(ParamArg, u.arg).slot] for u in sink.toposort() if u.op is Ops.PARAM}
+        params = {
+            u: self.arrays[cast(ParamArg, u.arg).slot]
+            for u in sink.toposort()
+            if u.op is Ops.PARAM
+        }
         values = interpret(sink, params, sizes=self.variables, lower=lower)
         return dict(zip(sink.src, cast(tuple[Array, ...], values), strict=True))
 
@@ -133,7 +150,11 @@ class _Bisection:
         wanted = np.asarray(find(arg.name).ref(*inputs, **dict(arg.attrs)))
         wrong = difference(values[node], wanted, node.dtype)
         if wrong is not None:
-            raise Wrong(Finding("lower", "", f"the lowering of {arg.name}", _named(node), str(wrong)))
+            raise Wrong(
+                Finding(
+                    "lower", "", f"the lowering of {arg.name}", _named(node), str(wrong)
+                )
+            )
 
     def _lowered(self, wanted: Sequence[Array]) -> UOp:
         self.progress("lower: the primitive graph by the interpreter")
@@ -142,7 +163,16 @@ class _Bisection:
         for root, want in zip(lowered.src, wanted, strict=True):
             wrong = difference(values[root], want, root.dtype)
             if wrong is not None:
-                raise Wrong(Finding("lower", "", "all lowerings together", _named(root), str(wrong), _rules([root])))
+                raise Wrong(
+                    Finding(
+                        "lower",
+                        "",
+                        "all lowerings together",
+                        _named(root),
+                        str(wrong),
+                        _rules([root]),
+                    )
+                )
         return lowered
 
     # --- everything together ------------------------------------------------------------------------------------------
@@ -157,17 +187,35 @@ class _Bisection:
         inputs = [self.arrays[slot].ctypes.data for slot in schedule.recipe.inputs]
         arena = Buffer.allocate(bound.arena)
         bound.program.run(*inputs, *(b.address for b in outputs), arena.address)
-        for root, number, want in zip(self.sink.src, schedule.recipe.roots, wanted, strict=True):
-            got = outputs[number].as_array(dt.to_numpy(root.dtype), numbers(root, self.variables))
+        for root, number, want in zip(
+            self.sink.src, schedule.recipe.roots, wanted, strict=True
+        ):
+            got = outputs[number].as_array(
+                dt.to_numpy(root.dtype), numbers(root, self.variables)
+            )
             wrong = difference(got, want, root.dtype)
             if wrong is not None:
-                raise Wrong(Finding("run", "", "order, arguments or memory of kernels", _named(root), str(wrong)))
+                raise Wrong(
+                    Finding(
+                        "run",
+                        "",
+                        "order, arguments or memory of kernels",
+                        _named(root),
+                        str(wrong),
+                    )
+                )
 
 
 class _OneKernel:
     """The levels of one kernel, from nests to machine code."""
 
-    def __init__(self, parent: _Bisection, fusion: Fusion, draft: Draft, memory: Mapping[UOp, Array]) -> None:
+    def __init__(
+        self,
+        parent: _Bisection,
+        fusion: Fusion,
+        draft: Draft,
+        memory: Mapping[UOp, Array],
+    ) -> None:
         self.parent = parent
         self.draft = draft
         self.memory = memory
@@ -176,10 +224,14 @@ class _OneKernel:
 
     def run(self) -> None:
         work = self.parent.work
-        self._check("fuse", "the nests", build(self.draft.kernel), work.sizes, self.draft.kernel)
+        self._check(
+            "fuse", "the nests", build(self.draft.kernel), work.sizes, self.draft.kernel
+        )
         family = stages.FAMILY(self.draft, work)
         sizes = {_name(v): self._number(n) for v, n in family.values.items()}
-        self._check("family", "sizes as arguments", build(family.kernel), sizes, family.kernel)
+        self._check(
+            "family", "sizes as arguments", build(family.kernel), sizes, family.kernel
+        )
         plan = stages.MOVES(family, work)
         for variable, value in plan.extra.items():
             sizes[_name(variable)] = evaluate(source(value), sizes)
@@ -191,7 +243,11 @@ class _OneKernel:
         self._native(simple, sizes)
 
     def _number(self, value: Number | UOp) -> Number:
-        return evaluate(source(value), self.parent.variables) if isinstance(value, UOp) else value
+        return (
+            evaluate(source(value), self.parent.variables)
+            if isinstance(value, UOp)
+            else value
+        )
 
     def _moves(self, kernel: Kernel, sizes: Sizes) -> None:
         """The kernel after one move, after two ..."""
@@ -204,10 +260,18 @@ class _OneKernel:
             self._check("moves", move, built, sizes, moved)
 
     def _check(
-        self, stage: str, culprit: str | Callable[[], str], built: Built, sizes: Sizes, kernel: Kernel | None = None
+        self,
+        stage: str,
+        culprit: str | Callable[[], str],
+        built: Built,
+        sizes: Sizes,
+        kernel: Kernel | None = None,
     ) -> None:
         """The loop trees by their interpreter."""
-        self.parent.progress(f"{stage}: {self.label}" + (f", {culprit}" if isinstance(culprit, str) else ""))
+        self.parent.progress(
+            f"{stage}: {self.label}"
+            + (f", {culprit}" if isinstance(culprit, str) else "")
+        )
         arrays = self._arrays()
         try:
             run_trees(built, arrays, sizes)
@@ -216,21 +280,44 @@ class _OneKernel:
             how = str(fault)
         if how:
             step = culprit if isinstance(culprit, str) else culprit()
-            raise Wrong(Finding(stage, self.label, step, _named(self.output), how, _kernel_rules(kernel)))
+            raise Wrong(
+                Finding(
+                    stage,
+                    self.label,
+                    step,
+                    _named(self.output),
+                    how,
+                    _kernel_rules(kernel),
+                )
+            )
 
     def _native(self, simple: Built, sizes: Sizes) -> None:
         parent = self.parent
         parent.progress(f"source: {self.label}, machine code")
         arrays = self._arrays()
-        run_sources(simple, stages.SOURCE(simple, parent.work), arrays, sizes, parent.library, parent.pool)
+        run_sources(
+            simple,
+            stages.SOURCE(simple, parent.work),
+            arrays,
+            sizes,
+            parent.library,
+            parent.pool,
+        )
         how = self._wrong(arrays)
         if how:
-            culprit = probe.misrendered(simple, parent.work, parent.library, parent.pool)
-            raise Wrong(Finding("source", self.label, culprit, _named(self.output), how))
+            culprit = probe.misrendered(
+                simple, parent.work, parent.library, parent.pool
+            )
+            raise Wrong(
+                Finding("source", self.label, culprit, _named(self.output), how)
+            )
 
     def _arrays(self) -> list[Array]:
         """The right inputs, and outputs that hold what nobody should read."""
-        made = [np.array(self.memory[u], dt.to_numpy(u.dtype), order="C").reshape(-1) for u in self.draft.buffers]
+        made = [
+            np.array(self.memory[u], dt.to_numpy(u.dtype), order="C").reshape(-1)
+            for u in self.draft.buffers
+        ]
         for node, one in zip(self.draft.buffers, made, strict=True):
             if node in self.draft.outputs:
                 one.view(np.uint8)[:] = 0 if node.dtype is dt.boolean else 0xCB

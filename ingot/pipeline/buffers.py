@@ -12,7 +12,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ingot.errors import ArgumentError
 from ingot.ir import dtype as dt
@@ -20,11 +19,15 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import BufferArg, Ops
 from ingot.runtime.buffer import Buffer
 
+Array = np.ndarray[Any, Any]
+
 _memory: WeakKeyDictionary[UOp, Buffer] = WeakKeyDictionary()
 _numbers = itertools.count()
 
 
-def buffer_node(data: NDArray[Any] | Buffer, dtype: dt.DType, shape: Sequence[int | UOp], *, borrow: bool) -> UOp:
+def buffer_node(
+    data: Array | Buffer, dtype: dt.DType, shape: Sequence[int | UOp], *, borrow: bool
+) -> UOp:
     """The node of this memory; an array is copied unless it is borrowed."""
     dims = tuple(n if isinstance(n, UOp) else UOp.const(dt.index, n) for n in shape)
     node = UOp(Ops.BUFFER, dtype, dims, BufferArg(next(_numbers)))
@@ -32,7 +35,7 @@ def buffer_node(data: NDArray[Any] | Buffer, dtype: dt.DType, shape: Sequence[in
     return node
 
 
-def _from_array(array: NDArray[Any], borrow: bool) -> Buffer:
+def _from_array(array: Array, borrow: bool) -> Buffer:
     if borrow:
         return Buffer.from_array(array)
     made = Buffer.allocate(array.nbytes)

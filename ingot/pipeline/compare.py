@@ -14,7 +14,12 @@ from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType
 
 Array = np.ndarray[Any, Any]
-_ROUNDING = {dt.bfloat16: 2.0**-4, dt.float16: 2.0**-7, dt.float32: 2.0**-12, dt.float64: 2.0**-40}
+_ROUNDING = {
+    dt.bfloat16: 2.0**-4,
+    dt.float16: 2.0**-7,
+    dt.float32: 2.0**-12,
+    dt.float64: 2.0**-40,
+}
 
 
 class Difference(NamedTuple):
@@ -31,17 +36,25 @@ class Difference(NamedTuple):
         return f"{others}, first [{', '.join(map(str, self.place))}]: {self.got:.9g} instead of {self.wanted:.9g}"
 
 
-def difference(got: Array, wanted: Array, dtype: DType, exact: bool = False) -> Difference | None:
+def difference(
+    got: Array, wanted: Array, dtype: DType, exact: bool = False
+) -> Difference | None:
     """The first wrong element; `dtype` is that of the values, which NumPy may hold as bits."""
     if got.size == 0:
         return None
     mine, theirs = (wide(a.reshape(wanted.shape), dtype) for a in (got, wanted))
-    wrong = _wrong_floats(mine, theirs, 0.0 if exact else _ROUNDING[dtype]) if dtype.is_float else mine != theirs
+    wrong = (
+        _wrong_floats(mine, theirs, 0.0 if exact else _ROUNDING[dtype])
+        if dtype.is_float
+        else mine != theirs
+    )
     if not wrong.any():
         return None
     places = np.argwhere(wrong)
     index = tuple(int(n) for n in places[0])
-    return Difference(index, float(mine[index]), float(theirs[index]), len(places), got.size)
+    return Difference(
+        index, float(mine[index]), float(theirs[index]), len(places), got.size
+    )
 
 
 def wide(array: Array, dtype: DType) -> Array:

@@ -32,53 +32,74 @@ from ingot.schedule.family import Family
 from ingot.schedule.fuse import Fusion
 from ingot.schedule.label import label
 from ingot.schedule.nests import Draft
+from ingot.schedule.prices import prices_of
 from ingot.settings import Codegen, settings
-from ingot.target import Target
+from ingot.target import Costs
 
 
 class Compiler:
     """Makes recipes and members for one target."""
 
-    def __init__(self, library: Library, target: Target, codegen: Codegen) -> None:
+    def __init__(self, library: Library, codegen: Codegen, costs: Costs) -> None:
         self.library = library
-        self.target = target
+        self.target = library.target
         self.codegen = codegen
+        self.prices = prices_of(costs)
         if settings.runtime.spec >= 2:
             watch_construction(True)
 
     def schedule(self, sink: UOp, report: Report) -> tuple[Recipe, dict[str, Family]]:
         """The recipe of a program, and its families by digest."""
-        work = stages.Work(self.target, self.codegen)
+        work = stages.Work(self.target, self.codegen, prices=self.prices)
         fusion = stages.fused(sink, work)
         recipe, families = _Writing(fusion, work).run()
         report.line(2, f"scheduled: {times(work)}")
         return recipe, families
 
-    def member(self, made: Family, name: str, sizes: Mapping[str, Number], report: Report) -> Member:
+    def member(
+        self, made: Family, name: str, sizes: Mapping[str, Number], report: Report
+    ) -> Member:
         """A member of the family for these values of the program's variables."""
         work = stages.Work(self.target, self.codegen, sizes=sizes)
         forged = stages.forged(made, work)
         started = time.perf_counter()
-        modules = [hashlib.sha256(f"{self.target.key()}\n{text}".encode()).hexdigest() for text in forged.sources]
+        modules = [
+            hashlib.sha256(f"{self.target.key()}\n{text}".encode()).hexdigest()
+            for text in forged.sources
+        ]
         for module, text in zip(modules, forged.sources, strict=True):
             self.library.functions(module, partial(str, text))
         work.seconds["object"] = time.perf_counter() - started
         self._tell(forged, name, work, report)
         return describe(modules, forged.plan, forged.built)
 
-    def _tell(self, forged: stages.Forged, name: str, work: stages.Work, report: Report) -> None:
+    def _tell(
+        self, forged: stages.Forged, name: str, work: stages.Work, report: Report
+    ) -> None:
         """What DEBUG shows of a compiled kernel; what is not shown is not written."""
         function = cast(KernelArg, forged.built.launches[0].arg).name
         report.line(2, f"compiled {name} as {function}: {times(work)}")
         report.lines(3, lambda: stages.MOVES.text(forged.plan).splitlines())
-        report.lines(4, lambda: [c.render(launch, self.target) for launch in forged.simple.launches])
+        report.lines(
+            4,
+            lambda: [
+                c.render(launch, self.target) for launch in forged.simple.launches
+            ],
+        )
         report.lines(5, lambda: [stages.TREE.text(forged.built)])
         report.lines(6, lambda: forged.sources)
-        report.lines(7, lambda: [assembly(text, self.target) for text in forged.sources])
+        report.lines(
+            7, lambda: [assembly(text, self.target) for text in forged.sources]
+        )
 
 
 def times(work: stages.Work) -> str:
-    return ", ".join(f"{name} {1e3 * seconds:.1f}" for name, seconds in work.seconds.items()) + " ms"
+    return (
+        ", ".join(
+            f"{name} {1e3 * seconds:.1f}" for name, seconds in work.seconds.items()
+        )
+        + " ms"
+    )
 
 
 # --- recipes ----------------------------------------------------------------------------------------------------------
@@ -90,7 +111,9 @@ class _Writing:
     def __init__(self, fusion: Fusion, work: stages.Work) -> None:
         self.fusion = fusion
         self.work = work
-        self.numbers: dict[int, int] = {}  # a draft's kernel, by identity -> number of its use
+        self.numbers: dict[
+            int, int
+        ] = {}  # a draft's kernel, by identity -> number of its use
         self.uses: list[Use] = []
         self.families: dict[str, Family] = {}
         self.names: dict[object, str] = {}
@@ -106,22 +129,32 @@ class _Writing:
         roots = tuple(outputs[root] for root in self.fusion.roots)
         slots = tuple(map(_slot, inputs))
         sizes = [tuple(map(nbytes, nodes)) for nodes in (outputs, between)]
-        return Recipe(slots, sizes[0], sizes[1], roots, tuple(self.uses), steps), self.families
+        return Recipe(
+            slots, sizes[0], sizes[1], roots, tuple(self.uses), steps
+        ), self.families
 
     def _step(self, draft: Draft, numbers: Mapping[UOp, int]) -> Step:
         number = self.numbers.get(id(draft.kernel))
         if number is None:
             number = self.numbers[id(draft.kernel)] = len(self.uses)
             self.uses.append(self._use(draft))
-        return Step(self._label(draft, number), number, tuple([numbers[u] for u in draft.buffers]))
+        return Step(
+            self._label(draft, number),
+            number,
+            tuple([numbers[u] for u in draft.buffers]),
+        )
 
     def _use(self, draft: Draft) -> Use:
         made = stages.FAMILY(draft, self.work)
         key = digest(made.kernel)
         self.families.setdefault(key, made)
-        values = tuple(_value(variable, value) for variable, value in made.values.items())
+        values = tuple(
+            _value(variable, value) for variable, value in made.values.items()
+        )
         costs = estimate(draft)
-        return Use(key, values, *map(source, (costs.nanoseconds, costs.flops, costs.nbytes)))
+        return Use(
+            key, values, *map(source, (costs.nanoseconds, costs.flops, costs.nbytes))
+        )
 
     def _label(self, draft: Draft, number: int) -> str:
         """Two kernels of one program that compute the same ops are told apart by a number."""
@@ -158,7 +191,9 @@ def digest(kernel: Kernel) -> str:
     total = hashlib.blake2b(digest_size=20)
     for nest in kernel.nests:
         kind = type(nest.body).__name__
-        total.update(f"{kind} {nest.loops} {nest.dims} {nest.reduced} {len(nest.expressions())};".encode())
+        total.update(
+            f"{kind} {nest.loops} {nest.dims} {nest.reduced} {len(nest.expressions())};".encode()
+        )
         for node in (*nest.expressions(), *nest.conditions, *_memory(nest.body)):
             total.update(node.digest)
     for axis, loop in kernel.loops.items():
@@ -179,7 +214,10 @@ def describe(modules: Sequence[str], plan: Plan, built: Built) -> Member:
     """What the binder must know of a built kernel; `modules` are the keys of its objects, one per launch."""
     first = cast(KernelArg, built.launches[0].arg)
     extra = tuple((cast(VarArg, v.arg).name, source(e)) for v, e in plan.extra.items())
-    launches = (_launch(m, cast(KernelArg, k.arg)) for m, k in zip(modules, built.launches, strict=True))
+    launches = (
+        _launch(m, cast(KernelArg, k.arg))
+        for m, k in zip(modules, built.launches, strict=True)
+    )
     return Member(
         tuple(source(g) for g in plan.guards),
         extra,

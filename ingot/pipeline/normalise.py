@@ -74,9 +74,21 @@ def normalise(roots: Sequence[UOp]) -> tuple[UOp, Particulars]:
     found = Particulars()
     sink = UOp(Ops.SINK, dt.void, tuple(roots))
     # Nodes before their sources: a buffer is known by itself, not by what its sizes become.
-    return graph_rewrite(sink, pm_pre_sched_cache, found, bottom_up=True, name="before the schedule cache"), found
+    return graph_rewrite(
+        sink,
+        pm_pre_sched_cache,
+        found,
+        bottom_up=True,
+        name="before the schedule cache",
+    ), found
 
 
 def restore(sink: UOp, particulars: Particulars) -> UOp:
     """The inverse: the graph over this call's buffers and values."""
-    return graph_rewrite(sink, pm_post_sched_cache, particulars, bottom_up=True, name="after the schedule cache")
+    return graph_rewrite(
+        sink,
+        pm_post_sched_cache,
+        particulars,
+        bottom_up=True,
+        name="after the schedule cache",
+    )

@@ -50,7 +50,9 @@ def misrendered(built: Built, work: stages.Work, library: Library, pool: Pool) -
             got = _result(node)
             try:
                 sources = stages.SOURCE(Built((kernel,), ()), work)
-                run_sources(Built((kernel,), ()), sources, [*inputs, got], {}, library, pool)
+                run_sources(
+                    Built((kernel,), ()), sources, [*inputs, got], {}, library, pool
+                )
             except CompileError:
                 continue
             if difference(got, wanted, node.dtype, exact=True) is not None:
@@ -60,7 +62,9 @@ def misrendered(built: Built, work: stages.Work, library: Library, pool: Pool) -
 
 def _text(node: UOp) -> str:
     types = ", ".join(s.dtype.short for s in node.src)
-    return f"{node.op.name}({types}) -> {node.dtype.short}, as in {expr_text(node)[:80]}"
+    return (
+        f"{node.op.name}({types}) -> {node.dtype.short}, as in {expr_text(node)[:80]}"
+    )
 
 
 def kinds(built: Built) -> Iterator[UOp]:
@@ -69,8 +73,14 @@ def kinds(built: Built) -> Iterator[UOp]:
     for node in (u for launch in built.launches for u in launch.toposort()):
         if node.op not in ELEMENTWISE or node.dtype is dt.index or node.tag is not None:
             continue
-        shape = (node.op, node.dtype, tuple(s if s.op is Ops.CONST else s.dtype for s in node.src))
-        if shape not in seen and all(s.op is not Ops.STATE and s.dtype is not dt.index for s in node.src):
+        shape = (
+            node.op,
+            node.dtype,
+            tuple(s if s.op is Ops.CONST else s.dtype for s in node.src),
+        )
+        if shape not in seen and all(
+            s.op is not Ops.STATE and s.dtype is not dt.index for s in node.src
+        ):
             seen.add(shape)
             yield node
 
@@ -93,11 +103,18 @@ def alone(node: UOp, inner: LoopKind) -> tuple[UOp, list[Array]]:
     store = UOp(Ops.STORE, dt.void, (out, offset, node.replace(src=tuple(sources))))
     body = _loop(0, ROWS, LoopKind.LOOP, _loop(1, LANES, inner, store))
     one, zero = UOp.const(dt.index, 1), UOp.const(dt.index, 0)
-    return UOp(Ops.KERNEL, dt.void, (body,), KernelArg("probe", (*params, out), (), one, zero)), inputs
+    return UOp(
+        Ops.KERNEL, dt.void, (body,), KernelArg("probe", (*params, out), (), one, zero)
+    ), inputs
 
 
 def _loop(axis: int, extent: int, kind: LoopKind, body: UOp) -> UOp:
-    return UOp(Ops.LOOP, dt.void, (UOp.const(dt.index, extent), body), LoopArg(axis, kind, "ij"[axis]))
+    return UOp(
+        Ops.LOOP,
+        dt.void,
+        (UOp.const(dt.index, extent), body),
+        LoopArg(axis, kind, "ij"[axis]),
+    )
 
 
 def _numbers(dtype: dt.DType, seed: int) -> Array:

@@ -22,8 +22,12 @@ from ingot.pipeline.session import session
 from ingot.runtime.buffer import Buffer
 from ingot.settings import settings
 
-_interpreted: Late[Callable[[Sequence[UOp]], list[Buffer]]] = Late("ingot.pipeline.reference:interpreted")
-_reference: Late[Callable[[Sequence[UOp]], Prepared]] = Late("ingot.pipeline.reference:Reference")
+_interpreted: Late[Callable[[Sequence[UOp]], list[Buffer]]] = Late(
+    "ingot.pipeline.reference:interpreted"
+)
+_reference: Late[Callable[[Sequence[UOp]], Prepared]] = Late(
+    "ingot.pipeline.reference:Reference"
+)
 
 
 def realize(roots: Sequence[UOp]) -> list[Buffer]:
@@ -46,11 +50,16 @@ def _native(roots: Sequence[UOp], runs: bool) -> list[Buffer]:
         sink, found = normalise(waiting)
         schedule, bound = session.bound(sink, found.variables, report)
         outputs = _run(schedule.recipe, bound, found, runs, report)
-        ready |= {root: outputs[number] for root, number in zip(waiting, schedule.recipe.roots, strict=True)}
+        ready |= {
+            root: outputs[number]
+            for root, number in zip(waiting, schedule.recipe.roots, strict=True)
+        }
     return [ready[root] for root in roots]
 
 
-def _run(recipe: Recipe, bound: Bound, found: Particulars, runs: bool, report: Report) -> list[Buffer]:
+def _run(
+    recipe: Recipe, bound: Bound, found: Particulars, runs: bool, report: Report
+) -> list[Buffer]:
     outputs = [Buffer.allocate(size) for size in bound.outputs]
     inputs = [memory(found.buffers[slot]) for slot in recipe.inputs]
     arena = Buffer.allocate(bound.arena)
@@ -67,20 +76,26 @@ class Runner:
 
     def __init__(self, roots: Sequence[UOp]) -> None:
         sink, found = normalise(roots)
-        schedule, bound = session.bound(sink, found.variables, Report(settings.runtime.debug))
+        schedule, bound = session.bound(
+            sink, found.variables, Report(settings.runtime.debug)
+        )
         self.leaves = [found.buffers[slot] for slot in schedule.recipe.inputs]
         self.arena = bound.arena
         self.sizes = bound.outputs
         self.roots = schedule.recipe.roots
         self.plain = self.roots == tuple(range(len(self.sizes)))
-        self.execute = bound.program.run if settings.runtime.device == "CPU" else _nothing
+        self.execute = (
+            bound.program.run if settings.runtime.device == "CPU" else _nothing
+        )
 
     def run(self, inputs: Sequence[Buffer]) -> list[Buffer]:
         """Run once with these inputs."""
         made = [Buffer.allocate(size) for size in self.sizes]
         if self.arena:
             arena = Buffer.allocate(self.arena)
-            self.execute(*[b.address for b in inputs], *[b.address for b in made], arena.address)
+            self.execute(
+                *[b.address for b in inputs], *[b.address for b in made], arena.address
+            )
         else:
             self.execute(*[b.address for b in inputs], *[b.address for b in made], 0)
         return made if self.plain else [made[number] for number in self.roots]
@@ -109,15 +124,23 @@ def prepare(roots: Sequence[UOp]) -> Prepared:
 
 
 def _no_device(device: str) -> DeviceError:
-    return DeviceError(f"no device {device} here", wanted="CPU, PYTHON or NULL", fix="set DEVICE=CPU")
+    return DeviceError(
+        f"no device {device} here", wanted="CPU, PYTHON or NULL", fix="set DEVICE=CPU"
+    )
 
 
 def _profiled(
-    recipe: Recipe, bound: Bound, words: tuple[int, ...], variables: Mapping[str, int], report: Report
+    recipe: Recipe,
+    bound: Bound,
+    words: tuple[int, ...],
+    variables: Mapping[str, int],
+    report: Report,
 ) -> None:
     """Run, and tell how long each kernel took; the launches of one kernel are one line."""
     times: dict[str, int] = {}
-    for label, nanoseconds in zip(bound.program.labels, bound.program.profile(*words), strict=True):
+    for label, nanoseconds in zip(
+        bound.program.labels, bound.program.profile(*words), strict=True
+    ):
         times[label] = times.get(label, 0) + nanoseconds
     for step in recipe.steps:
         use = recipe.uses[step.use]

@@ -22,7 +22,11 @@ class Value(NamedTuple):
     value: int | float | str
 
     def number(self, variables: Mapping[str, Number]) -> Number:
-        return evaluate(self.value, variables) if isinstance(self.value, str) else self.value
+        return (
+            evaluate(self.value, variables)
+            if isinstance(self.value, str)
+            else self.value
+        )
 
 
 class Use(NamedTuple):
@@ -74,5 +78,11 @@ def recipe_from_text(text: str) -> Recipe:
     )
 
 
-def _use(family: str, values: list[tuple[str, str, int | float | str]], cost: str, flops: str, nbytes: str) -> Use:
+def _use(
+    family: str,
+    values: list[tuple[str, str, int | float | str]],
+    cost: str,
+    flops: str,
+    nbytes: str,
+) -> Use:
     return Use(family, tuple(Value(*value) for value in values), cost, flops, nbytes)

@@ -31,10 +31,18 @@ class Reference:
 
     def run(self, inputs: Sequence[Buffer]) -> list[Buffer]:
         """The interpreter's values; everything is computed once for all roots."""
-        given = {leaf: self._array(leaf, memory) for leaf, memory in zip(self.leaves, inputs, strict=True)}
+        given = {
+            leaf: self._array(leaf, memory)
+            for leaf, memory in zip(self.leaves, inputs, strict=True)
+        }
         with np.errstate(all="ignore"):
-            values = cast(tuple[Array, ...], interpret(self.program, given, lower=lower))
-        return [_kept(value, root) for value, root in zip(values, self.sink.src, strict=True)]
+            values = cast(
+                tuple[Array, ...], interpret(self.program, given, lower=lower)
+            )
+        return [
+            _kept(value, root)
+            for value, root in zip(values, self.sink.src, strict=True)
+        ]
 
     def _array(self, leaf: UOp, memory: Buffer) -> Array:
         return memory.as_array(dt.to_numpy(leaf.dtype), numbers(leaf, self.variables))
@@ -55,7 +63,9 @@ def array(node: UOp, variables: Mapping[str, int]) -> Array:
 
 def numbers(node: UOp, variables: Mapping[str, int]) -> tuple[int, ...]:
     """The shape of a node for these values of its variables."""
-    return tuple(n if isinstance(n, int) else evaluate(source(n), variables) for n in node.shape)
+    return tuple(
+        n if isinstance(n, int) else evaluate(source(n), variables) for n in node.shape
+    )
 
 
 def _kept(value: Array, root: UOp) -> Buffer:

@@ -34,7 +34,10 @@ class Report:
     def scheduled(self, kernels: int, seconds: float, hit: bool, key: str) -> None:
         if self.level >= 1:
             found = "cache hit" if hit else "CACHE MISS"
-            self.line(1, f"scheduled {kernels} kernels in {1e3 * seconds:.2f} ms | {found} | {key} | {user_line()}")
+            self.line(
+                1,
+                f"scheduled {kernels} kernels in {1e3 * seconds:.2f} ms | {found} | {key} | {user_line()}",
+            )
 
     def ran(self, label: str, nanoseconds: int, flops: int, nbytes: int) -> None:
         """Operations and bytes are estimates of what the kernel has to do; bytes per nanosecond are GB per second."""

@@ -32,31 +32,59 @@ from ingot.runtime.program import ProgramBuilder
 Array = np.ndarray[Any, Any]
 
 
-def run_from(stage: str, text: str, arrays: Sequence[Array], sizes: Mapping[str, Number] | None = None) -> list[Array]:
+def run_from(
+    stage: str,
+    text: str,
+    arrays: Sequence[Array],
+    sizes: Mapping[str, Number] | None = None,
+) -> list[Array]:
     """Go on from what `stage` made to machine code, and run it."""
     given = dict(sizes or {})
     if stage in ("program", "lower"):
-        return run_graph(stages.find(stage).rebuilt(text), arrays, {name: int(n) for name, n in given.items()})
+        return run_graph(
+            stages.find(stage).rebuilt(text),
+            arrays,
+            {name: int(n) for name, n in given.items()},
+        )
     if stage not in ("tree", "decompose"):
-        raise ArgumentError(f"cannot start from stage {stage}", wanted="program, lower, tree or decompose")
+        raise ArgumentError(
+            f"cannot start from stage {stage}",
+            wanted="program, lower, tree or decompose",
+        )
     forge = session.forge()
     work = stages.Work(forge.library.target, forge.codegen)
     built = stages.find(stage).rebuilt(text)
     simple = stages.DECOMPOSE(built, work)
-    run_sources(simple, stages.SOURCE(simple, work), arrays, given, forge.library, session.pool())
+    run_sources(
+        simple,
+        stages.SOURCE(simple, work),
+        arrays,
+        given,
+        forge.library,
+        session.pool(),
+    )
     return list(arrays)
 
 
-def run_graph(sink: UOp, arrays: Sequence[Array], variables: Mapping[str, int]) -> list[Array]:
+def run_graph(
+    sink: UOp, arrays: Sequence[Array], variables: Mapping[str, int]
+) -> list[Array]:
     """The roots of a graph over numbered parameters."""
     schedule, bound = session.bound(sink, dict(variables), Report())
     inputs = [np.ascontiguousarray(arrays[slot]) for slot in schedule.recipe.inputs]
     outputs = [Buffer.allocate(size) for size in bound.outputs]
     arena = Buffer.allocate(bound.arena)
-    addresses = (*(a.ctypes.data for a in inputs), *(b.address for b in outputs), arena.address)
+    addresses = (
+        *(a.ctypes.data for a in inputs),
+        *(b.address for b in outputs),
+        arena.address,
+    )
     bound.program.run(*addresses)
     made = zip(sink.src, schedule.recipe.roots, strict=True)
-    return [outputs[n].as_array(dt.to_numpy(root.dtype), numbers(root, variables)) for root, n in made]
+    return [
+        outputs[n].as_array(dt.to_numpy(root.dtype), numbers(root, variables))
+        for root, n in made
+    ]
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------------
@@ -64,10 +92,15 @@ def run_graph(sink: UOp, arrays: Sequence[Array], variables: Mapping[str, int]) 
 
 def temporaries(built: Built, sizes: Mapping[str, Number]) -> list[Array]:
     """Memory between the launches of a kernel."""
-    return [np.zeros(evaluate(source(count), sizes), dt.to_numpy(t)) for t, count in built.temporaries]
+    return [
+        np.zeros(evaluate(source(count), sizes), dt.to_numpy(t))
+        for t, count in built.temporaries
+    ]
 
 
-def run_trees(built: Built, arrays: Sequence[Array], sizes: Mapping[str, Number]) -> None:
+def run_trees(
+    built: Built, arrays: Sequence[Array], sizes: Mapping[str, Number]
+) -> None:
     """A kernel by the interpreter of loop trees."""
     between = temporaries(built, sizes)
     for launch in built.launches:
@@ -87,16 +120,26 @@ def run_sources(
     builder = ProgramBuilder()
     for launch, text in zip(built.launches, sources, strict=True):
         arg = cast(KernelArg, launch.arg)
-        functions = library.functions(sha256(f"{library.target.key()}\n{text}".encode()).hexdigest(), text.__str__)
+        functions = library.functions(
+            sha256(f"{library.target.key()}\n{text}".encode()).hexdigest(), text.__str__
+        )
         pointers = [a.ctypes.data for a in (*arrays, *between)]
         scalars = [_word(variable, sizes) for variable in arg.sizes]
-        chunks, scratch = (evaluate(source(n), sizes) for n in (arg.chunks, arg.scratch))
-        builder.run(functions[arg.name], [*pointers, *scalars], chunks=chunks, scratch=scratch)
+        chunks, scratch = (
+            evaluate(source(n), sizes) for n in (arg.chunks, arg.scratch)
+        )
+        builder.run(
+            functions[arg.name], [*pointers, *scalars], chunks=chunks, scratch=scratch
+        )
     builder.finish(pool).run()
 
 
 def _word(variable: UOp, sizes: Mapping[str, Number]) -> int:
     name = cast(VarArg, variable.arg).name
     if name not in sizes:
-        raise ArgumentError(f"the kernel has an argument {name}", given="no value", wanted=f"sizes={{{name!r}: n}}")
+        raise ArgumentError(
+            f"the kernel has an argument {name}",
+            given="no value",
+            wanted=f"sizes={{{name!r}: n}}",
+        )
     return word(variable.dtype.name, sizes[name])

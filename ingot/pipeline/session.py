@@ -22,7 +22,7 @@ from ingot.runtime.cache import ObjectCache
 from ingot.runtime.library import Library
 from ingot.runtime.pool import Pool
 from ingot.settings import Codegen, settings
-from ingot.target import host
+from ingot.target import host, load_costs
 
 if TYPE_CHECKING:
     from ingot.pipeline.compiler import Compiler
@@ -52,7 +52,8 @@ class Forge:
     def __init__(self, library: Library, cache: ObjectCache, codegen: Codegen) -> None:
         self.library = library
         self.codegen = codegen
-        self.store = Store(cache, library.target, codegen)
+        self.costs = load_costs(settings.runtime.cache_dir, library.target)
+        self.store = Store(cache, library.target, codegen, self.costs)
         self.schedules: dict[UOp, Schedule] = {}
         self.members: dict[str, list[Member]] = {}
         self.compiled = 0  # kernels
@@ -60,7 +61,7 @@ class Forge:
 
     def compiler(self) -> Compiler:
         if self._compiler is None:
-            self._compiler = _compiler()(self.library, self.library.target, self.codegen)
+            self._compiler = _compiler()(self.library, self.codegen, self.costs)
         return self._compiler
 
     def schedule(self, sink: UOp, report: Report) -> Schedule:
@@ -72,11 +73,17 @@ class Forge:
         if found is None:
             recipe = None if _afresh() else self.store.recipe(key)
             hit = recipe is not None
-            found = Schedule(sink, recipe, {}) if recipe is not None else self._new_schedule(sink, key, report)
+            found = (
+                Schedule(sink, recipe, {})
+                if recipe is not None
+                else self._new_schedule(sink, key, report)
+            )
             self.schedules[sink] = found
             if len(self.schedules) > KEPT_SCHEDULES:
                 self.schedules.pop(next(iter(self.schedules)))
-        report.scheduled(len(found.recipe.steps), time.perf_counter() - started, hit, key[:12])
+        report.scheduled(
+            len(found.recipe.steps), time.perf_counter() - started, hit, key[:12]
+        )
         return found
 
     def _new_schedule(self, sink: UOp, key: str, report: Report) -> Schedule:
@@ -84,7 +91,9 @@ class Forge:
         self.store.keep_recipe(key, recipe)
         return Schedule(sink, recipe, families)
 
-    def bound(self, schedule: Schedule, variables: dict[str, int], pool: Pool, report: Report) -> Bound:
+    def bound(
+        self, schedule: Schedule, variables: dict[str, int], pool: Pool, report: Report
+    ) -> Bound:
         """The program for these values of the variables."""
         key = tuple(sorted(variables.items()))
         found = schedule.programs.get(key)
@@ -94,7 +103,9 @@ class Forge:
                 known = self._known(use.family, names)
                 return known or self._compile(schedule, use, label, variables, report)
 
-            found = schedule.programs[key] = bind(schedule.recipe, variables, find, self.address, pool)
+            found = schedule.programs[key] = bind(
+                schedule.recipe, variables, find, self.address, pool
+            )
             if len(schedule.programs) > KEPT_PROGRAMS:
                 schedule.programs.pop(next(iter(schedule.programs)))
         return found
@@ -110,7 +121,12 @@ class Forge:
         return found
 
     def _compile(
-        self, schedule: Schedule, use: Use, label: str, variables: Mapping[str, int], report: Report
+        self,
+        schedule: Schedule,
+        use: Use,
+        label: str,
+        variables: Mapping[str, int],
+        report: Report,
     ) -> Member:
         family = self._family(schedule, use.family, report)
         made = self.compiler().member(family, label, variables, report)
@@ -122,7 +138,11 @@ class Forge:
     def _from_disk(self, family: str, names: Mapping[str, Number]) -> Member | None:
         if _afresh():
             return None
-        usable = [m for m in self.store.members(family) if all(self.library.knows(x.module) for x in m.launches)]
+        usable = [
+            m
+            for m in self.store.members(family)
+            if all(self.library.knows(x.module) for x in m.launches)
+        ]
         return _fitting(usable, names)
 
     def _family(self, schedule: Schedule, digest: str, report: Report) -> Family:
@@ -155,7 +175,9 @@ class Session:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.forges: dict[Codegen, Forge] = {}
-        self.watch: Callable[[Sequence[UOp]], None] | None = None  # called with everything that is evaluated
+        self.watch: Callable[[Sequence[UOp]], None] | None = (
+            None  # called with everything that is evaluated
+        )
         self._library: Library | None = None
         self._cache: ObjectCache | None = None
         self._pool: Pool | None = None
@@ -185,7 +207,9 @@ class Session:
             self._pool = Pool(settings.runtime.threads, self.forge().library)
         return self._pool
 
-    def bound(self, sink: UOp, variables: dict[str, int], report: Report) -> tuple[Schedule, Bound]:
+    def bound(
+        self, sink: UOp, variables: dict[str, int], report: Report
+    ) -> tuple[Schedule, Bound]:
         """The schedule of a normalised program, and the native program for these values of its variables."""
         with self.lock:
             forge = self.forge()

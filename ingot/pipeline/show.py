@@ -22,7 +22,10 @@ _SILENT = MOVEMENT | {Ops.CONST, Ops.PARAM, Ops.STATE, Ops.SINK}
 def graph(root: UOp) -> str:
     """One line a node, with the op that it came from."""
     made = zip(lines(root), nodes_of(root), strict=True)
-    return "\n".join(f"{line}   {describe(node)}" if _came_from(node) else line for line, node in made)
+    return "\n".join(
+        f"{line}   {describe(node)}" if _came_from(node) else line
+        for line, node in made
+    )
 
 
 def _came_from(node: UOp) -> bool:
@@ -43,7 +46,10 @@ def draft(one: Draft, made: Fusion) -> str:
 
 def family(made: Family) -> str:
     """A kernel without sizes, then its arguments here."""
-    values = [f"{expr_text(v)} = {expr_text(n) if isinstance(n, UOp) else n}" for v, n in made.values.items()]
+    values = [
+        f"{expr_text(v)} = {expr_text(n) if isinstance(n, UOp) else n}"
+        for v, n in made.values.items()
+    ]
     return f"{nests(made.kernel)}\nhere: {', '.join(values)}"
 
 
@@ -68,7 +74,9 @@ def nests(kernel: Kernel) -> str:
     """Loops with their extents, then a line a nest: the loops that it is in and what it computes."""
     extents = ", ".join(_loop(kernel, axis) for axis in kernel.loops)
     width = max(len(n.name) for n in kernel.nests)
-    return "\n".join((f"loops {extents}", *(_nest(kernel, nest, width) for nest in kernel.nests)))
+    return "\n".join(
+        (f"loops {extents}", *(_nest(kernel, nest, width) for nest in kernel.nests))
+    )
 
 
 def _loop(kernel: Kernel, axis: int) -> str:
@@ -96,7 +104,9 @@ def _body(kernel: Kernel, nest: Nest) -> str:
 
 def _folds(body: Reduce) -> Iterator[str]:
     if body.steps:
-        yield from (f"state{n} = {expr_text(step)}" for n, step in enumerate(body.steps))
+        yield from (
+            f"state{n} = {expr_text(step)}" for n, step in enumerate(body.steps)
+        )
         return
     for value, combine in zip(body.values, body.combines, strict=True):
         yield f"{expr_text(value)} by {expr_text(combine)}"

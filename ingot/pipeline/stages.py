@@ -32,6 +32,7 @@ from ingot.runtime.objects import assembly
 from ingot.schedule.family import Family, family
 from ingot.schedule.fuse import Fusion, fuse
 from ingot.schedule.nests import Draft
+from ingot.schedule.prices import PRICES, Prices
 from ingot.settings import Codegen
 from ingot.target import SM90A, GpuTarget, Target
 
@@ -48,7 +49,10 @@ class Work:
     codegen: Codegen = field(default_factory=Codegen)
     language: str = "llvm"
     gpu: GpuTarget = SM90A
-    sizes: Mapping[str, Number] = field(default_factory=dict)  # values of the program's variables, as hints
+    prices: Prices = PRICES
+    sizes: Mapping[str, Number] = field(
+        default_factory=dict
+    )  # values of the program's variables, as hints
     replaced: Mapping[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -70,8 +74,12 @@ class Stage(Generic[In, Out]):
         """Run the stage, or take its result from a text; then see that the spec holds."""
         started = time.perf_counter()
         replacement = work.replaced.get(self.name)
-        made = self.run(value, work) if replacement is None else self.rebuilt(replacement)
-        work.seconds[self.name] = work.seconds.get(self.name, 0.0) + time.perf_counter() - started
+        made = (
+            self.run(value, work) if replacement is None else self.rebuilt(replacement)
+        )
+        work.seconds[self.name] = (
+            work.seconds.get(self.name, 0.0) + time.perf_counter() - started
+        )
         if self.proves is not None:
             for node in self.nodes(made):
                 spec.check(node, self.proves, f"after {self.name}")
@@ -80,14 +88,18 @@ class Stage(Generic[In, Out]):
     def rebuilt(self, replacement: str) -> Out:
         """What a text says that this stage made."""
         if self.read is None:
-            raise ArgumentError(f"stage {self.name} cannot be read from text", wanted=_exact_names())
+            raise ArgumentError(
+                f"stage {self.name} cannot be read from text", wanted=_exact_names()
+            )
         return self.read(replacement)
 
     def text(self, made: Out, exact: bool = False) -> str:
         if not exact:
             return self.show(made)
         if self.exact is None:
-            raise ArgumentError(f"stage {self.name} has no text that rebuilds it", wanted=_exact_names())
+            raise ArgumentError(
+                f"stage {self.name} has no text that rebuilds it", wanted=_exact_names()
+            )
         return self.exact(made)
 
 
@@ -99,9 +111,16 @@ _NO_KERNEL = REGION | {Ops.ASSIGN, Ops.AFTER, Ops.SIZE_OF}
 def _fuse(lowered: UOp, work: Work) -> Fusion:
     for node in lowered.toposort():
         if node.op in _NO_KERNEL:
-            raise DeviceError(f"kernels cannot do {node.op.name} yet", fix="DEVICE=PYTHON interprets it")
+            raise DeviceError(
+                f"kernels cannot do {node.op.name} yet",
+                fix="DEVICE=PYTHON interprets it",
+            )
     # What is asked for gets memory of its own, also where it is an input as it stands.
-    return fuse([UOp(Ops.CONTIGUOUS, u.dtype, (u,)) if u.op is Ops.PARAM else u for u in lowered.src])
+    roots = [
+        UOp(Ops.CONTIGUOUS, u.dtype, (u,)) if u.op is Ops.PARAM else u
+        for u in lowered.src
+    ]
+    return fuse(roots, work.prices)
 
 
 def hints(made: Family, work: Work) -> dict[UOp, int]:
@@ -142,7 +161,11 @@ def _source(made: Built, work: Work) -> Sources:
 
 def _assembly(sources: Sources, work: Work) -> Sources:
     if work.language != "llvm":
-        raise ArgumentError("assembly is made of LLVM IR", given=f"language {work.language}", wanted="language llvm")
+        raise ArgumentError(
+            "assembly is made of LLVM IR",
+            given=f"language {work.language}",
+            wanted="language llvm",
+        )
     return tuple(assembly(one, work.target) for one in sources)
 
 
@@ -151,7 +174,10 @@ def _assembly(sources: Sources, work: Work) -> Sources:
 
 def built_text(made: Built) -> str:
     """The launches, and the temporary buffers between them as parameters with a size."""
-    between = (UOp(Ops.PARAM, t, (size,), ParamArg(n)) for n, (t, size) in enumerate(made.temporaries))
+    between = (
+        UOp(Ops.PARAM, t, (size,), ParamArg(n))
+        for n, (t, size) in enumerate(made.temporaries)
+    )
     return text(UOp(Ops.SINK, dt.void, (*made.launches, *between)))
 
 
@@ -161,8 +187,14 @@ def built_from_text(given: str) -> Built:
     parts = root.src if root.op is Ops.SINK else (root,)
     launches = tuple(u for u in parts if u.op is Ops.KERNEL)
     if not launches:
-        raise ArgumentError("the text builds no kernel", given=root.op.name, wanted="KERNEL, or a SINK of them")
-    return Built(launches, tuple((u.dtype, u.src[0]) for u in parts if u.op is Ops.PARAM))
+        raise ArgumentError(
+            "the text builds no kernel",
+            given=root.op.name,
+            wanted="KERNEL, or a SINK of them",
+        )
+    return Built(
+        launches, tuple((u.dtype, u.src[0]) for u in parts if u.op is Ops.PARAM)
+    )
 
 
 _NEXT_LAUNCH = "\n; --- next launch ---\n"  # a comment in LLVM IR
@@ -225,19 +257,33 @@ ASSEMBLY: Stage[Sources, Sources] = Stage(
     "assembly", "LLVM IR -> assembly", _assembly, "\n".join)
 # fmt: on
 
-STAGES: tuple[Stage[Any, Any], ...] = (PROGRAM, LOWER, FUSE, FAMILY, MOVES, TREE, DECOMPOSE, SOURCE, ASSEMBLY)
+STAGES: tuple[Stage[Any, Any], ...] = (
+    PROGRAM,
+    LOWER,
+    FUSE,
+    FAMILY,
+    MOVES,
+    TREE,
+    DECOMPOSE,
+    SOURCE,
+    ASSEMBLY,
+)
 BY_NAME = {stage.name: stage for stage in STAGES}
 
 
 def find(name: str) -> Stage[Any, Any]:
     """The stage called `name`."""
     if name not in BY_NAME:
-        raise ArgumentError("no such stage", given=repr(name), wanted="one of " + ", ".join(BY_NAME))
+        raise ArgumentError(
+            "no such stage", given=repr(name), wanted="one of " + ", ".join(BY_NAME)
+        )
     return BY_NAME[name]
 
 
 def _exact_names() -> str:
-    return "one of " + ", ".join(stage.name for stage in STAGES if stage.read is not None)
+    return "one of " + ", ".join(
+        stage.name for stage in STAGES if stage.read is not None
+    )
 
 
 # --- going through them -----------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """What is kept on disk beside compiled code: recipes of programs and members of families.
 
-In:  the digest of a program or of a family. Out: its recipe, its members, as far as they are there.
-Keys hold everything that decides what is found: the settings that change code, the target, and our own sources with the
-version of LLVM behind them. So another version of Ingot finds nothing of this one's.
+In:  the digest of a program or of a family. Out: its recipe, its members, as far as they are there. Keys hold
+everything that decides what is found: the settings that change code, the target, what it costs, and our own sources
+with the version of LLVM behind them. So another version of Ingot finds nothing of this one's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ingot.pipeline.member import Member, member_from_text
 from ingot.pipeline.recipe import Recipe, recipe_from_text
 from ingot.runtime.cache import ObjectCache
 from ingot.settings import Codegen
-from ingot.target import Target
+from ingot.target import Costs, Target
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _FOLDERS = ("", "ir", "kernel", "ops", "pipeline", "render", "runtime", "schedule")
@@ -26,9 +26,11 @@ _FOLDERS = ("", "ir", "kernel", "ops", "pipeline", "render", "runtime", "schedul
 class Store:
     """Recipes and members for one target and one set of code settings."""
 
-    def __init__(self, cache: ObjectCache, target: Target, codegen: Codegen) -> None:
+    def __init__(
+        self, cache: ObjectCache, target: Target, codegen: Codegen, costs: Costs
+    ) -> None:
         self.cache = cache
-        self._base = f"{codegen.key()}\n{target.key()}\n{source_digest(cache)}"
+        self._base = f"{codegen.key()}\n{target.key()}\n{costs}\n{source_digest(cache)}"
 
     def recipe(self, program: str) -> Recipe | None:
         data = self.cache.get(self._key("recipe", program))
@@ -39,7 +41,11 @@ class Store:
 
     def members(self, family: str) -> list[Member]:
         data = self.cache.get(self._key("family", family))
-        return [] if data is None else [member_from_text(line) for line in data.decode().splitlines()]
+        return (
+            []
+            if data is None
+            else [member_from_text(line) for line in data.decode().splitlines()]
+        )
 
     def keep_member(self, family: str, member: Member) -> None:
         """The newest first. Of two processes that add one at the same time, one is compiled again some day."""
@@ -57,7 +63,9 @@ def source_digest(cache: ObjectCache) -> str:
 
     Reading every file takes longer than a warm start may; so the digest is kept under the files' sizes and times.
     """
-    stamp = sha256("\n".join(f"{path} {size} {time}" for path, size, time in _files()).encode()).hexdigest()
+    stamp = sha256(
+        "\n".join(f"{path} {size} {time}" for path, size, time in _files()).encode()
+    ).hexdigest()
     known = cache.get(stamp)
     if known is not None:
         return known.decode()

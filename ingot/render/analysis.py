@@ -13,7 +13,17 @@ from typing import cast
 from ingot.errors import CompileError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import AxisArg, ConstArg, FoldArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg
+from ingot.ir.opcode import (
+    AxisArg,
+    ConstArg,
+    FoldArg,
+    LoopArg,
+    LoopKind,
+    Ops,
+    ParamArg,
+    Scope,
+    StageArg,
+)
 from ingot.ir.polynomial import polynomial
 from ingot.render.value import Key
 
@@ -136,7 +146,9 @@ def targets(statement: UOp) -> list[tuple[UOp, UOp]]:
 def whole(extent: UOp) -> int:
     """The extent of an unrolled or vector loop."""
     if extent.op is not Ops.CONST:
-        raise CompileError(f"an unrolled or vector loop needs a constant extent, not {extent!r}")
+        raise CompileError(
+            f"an unrolled or vector loop needs a constant extent, not {extent!r}"
+        )
     return cast(ConstArg, extent.arg).bits
 
 
@@ -178,14 +190,18 @@ class Analysis:
         """The stores to register tiles that a statement does to tiles declared outside it."""
         found = self._register_stores.get(statement)
         if found is None:
-            found = self._register_stores[statement] = tuple(self._find_register_stores(statement))
+            found = self._register_stores[statement] = tuple(
+                self._find_register_stores(statement)
+            )
         return found
 
     def all_register_stores(self, kernel: UOp) -> Iterator[RegisterStore]:
         """Every store to any register tile."""
         return self._find_register_stores(kernel, everything=True)
 
-    def _find_register_stores(self, root: UOp, everything: bool = False) -> Iterator[RegisterStore]:
+    def _find_register_stores(
+        self, root: UOp, everything: bool = False
+    ) -> Iterator[RegisterStore]:
         declared: set[Key] = set()
         stack: list[tuple[UOp, int, tuple[tuple[int, int], ...]]] = [(root, 1, ())]
         while stack:
@@ -193,10 +209,14 @@ class Analysis:
             if statement.op is Ops.STAGE:
                 declared.add(buffer_key(statement))
             for buffer, offset in targets(statement):
-                if is_register(buffer) and (everything or buffer_key(buffer) not in declared):
+                if is_register(buffer) and (
+                    everything or buffer_key(buffer) not in declared
+                ):
                     yield RegisterStore(buffer, offset, lanes, loops)
             lanes, loops = self._inside(statement, lanes, loops)
-            stack.extend((child, lanes, loops) for child in reversed(children(statement)))
+            stack.extend(
+                (child, lanes, loops) for child in reversed(children(statement))
+            )
 
     def _inside(
         self, statement: UOp, lanes: int, loops: tuple[tuple[int, int], ...]
@@ -220,14 +240,20 @@ class Analysis:
         for node in expression.toposort(lambda n: n not in self._axes):
             if node not in self._axes:
                 own = (cast(AxisArg, node.arg).id,) if node.op is Ops.AXIS else ()
-                self._axes[node] = frozenset(own).union(*(self._axes[s] for s in node.src))
+                self._axes[node] = frozenset(own).union(
+                    *(self._axes[s] for s in node.src)
+                )
         return self._axes[expression]
 
     def differs_by_lane(self, expression: UOp) -> bool:
         return any(self.kinds.get(a) is LoopKind.VECTOR for a in self.axes(expression))
 
     def unrolled_axes(self, expression: UOp) -> tuple[int, ...]:
-        return tuple(sorted(a for a in self.axes(expression) if self.kinds.get(a) is LoopKind.UNROLL))
+        return tuple(
+            sorted(
+                a for a in self.axes(expression) if self.kinds.get(a) is LoopKind.UNROLL
+            )
+        )
 
     def offset(self, expression: UOp) -> Offset:
         found = self._offsets.get(expression)
@@ -236,8 +262,16 @@ class Analysis:
         return found
 
     def _take_apart(self, expression: UOp) -> Offset:
-        terms = [self._term(atoms, factor) for atoms, factor in polynomial(expression).items()]
-        inner = {axis for term in terms for atom in term.rest for axis in self.unrolled_axes(atom)}
+        terms = [
+            self._term(atoms, factor)
+            for atoms, factor in polynomial(expression).items()
+        ]
+        inner = {
+            axis
+            for term in terms
+            for atom in term.rest
+            for axis in self.unrolled_axes(atom)
+        }
         return Offset(terms, tuple(sorted(inner)))
 
     def _term(self, atoms: tuple[UOp, ...], factor: int) -> Term:
@@ -245,14 +279,20 @@ class Analysis:
         rest: list[UOp] = []
         lane = False
         for atom in atoms:
-            kind = self.kinds.get(cast(AxisArg, atom.arg).id) if atom.op is Ops.AXIS else None
+            kind = (
+                self.kinds.get(cast(AxisArg, atom.arg).id)
+                if atom.op is Ops.AXIS
+                else None
+            )
             if kind is LoopKind.UNROLL:
                 unrolled.append(cast(AxisArg, atom.arg).id)
             elif kind is LoopKind.VECTOR and not lane:
                 lane = True
             else:
                 rest.append(atom)
-        by_lane = bool(lane and rest) or any(self.differs_by_lane(atom) for atom in rest)
+        by_lane = bool(lane and rest) or any(
+            self.differs_by_lane(atom) for atom in rest
+        )
         return Term(factor, tuple(unrolled), lane, tuple(rest), by_lane)
 
     def load_facts(self, load: UOp) -> tuple[tuple[int, ...], tuple[Key, ...]]:
@@ -269,7 +309,9 @@ class Analysis:
         sources when they are written."""
         found = self._orders.get(expression)
         if found is None:
-            found = self._orders[expression] = tuple(expression.toposort(self._has_plain_sources))
+            found = self._orders[expression] = tuple(
+                expression.toposort(self._has_plain_sources)
+            )
         return found
 
     def _has_plain_sources(self, node: UOp) -> bool:
@@ -277,4 +319,8 @@ class Analysis:
 
     def is_lane_mask(self, node: UOp) -> bool:
         """A comparison of indices that differ by lane."""
-        return node.op is Ops.CMPLT and node.src[0].dtype is dt.index and self.differs_by_lane(node)
+        return (
+            node.op is Ops.CMPLT
+            and node.src[0].dtype is dt.index
+            and self.differs_by_lane(node)
+        )

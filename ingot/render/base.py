@@ -16,7 +16,18 @@ from typing import cast
 from ingot.errors import CompileError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import CASTS, AxisArg, ConstArg, FoldArg, KernelArg, LoopArg, LoopKind, Ops, StateArg
+from ingot.ir.opcode import (
+    CASTS,
+    AxisArg,
+    ConstArg,
+    FoldArg,
+    KernelArg,
+    LoopArg,
+    LoopKind,
+    Ops,
+    StateArg,
+    VarArg,
+)
 from ingot.render import lower
 from ingot.render.analysis import Analysis, is_register, whole
 from ingot.render.code import Code
@@ -28,7 +39,17 @@ Values = dict[UOp, Value]
 INSTRUCTIONS = frozenset(
     {
         *(Ops.NEG, Ops.RECIP, Ops.SQRT, Ops.FLOOR, Ops.TRUNC, Ops.ROUND, Ops.NOT),
-        *(Ops.ADD, Ops.SUB, Ops.MUL, Ops.FDIV, Ops.AND, Ops.OR, Ops.XOR, Ops.SHL, Ops.SHR),
+        *(
+            Ops.ADD,
+            Ops.SUB,
+            Ops.MUL,
+            Ops.FDIV,
+            Ops.AND,
+            Ops.OR,
+            Ops.XOR,
+            Ops.SHL,
+            Ops.SHR,
+        ),
         *(Ops.CMPEQ, Ops.CMPNE, Ops.WHERE, Ops.MULACC),
     }
 )
@@ -44,9 +65,14 @@ class Walker:
         self.analysis = Analysis(kernel)
         self.here = Here({}, 1)
         self.tiles = Tiles(self.code, self.analysis, kernel)
-        self.memory = Memory(self.code, self.analysis, self.tiles, self.value, self.here)
+        self.memory = Memory(
+            self.code, self.analysis, self.tiles, self.value, self.here
+        )
         self.counters: dict[int, Value] = {}
-        self.positions = {size: i for i, size in enumerate(cast(KernelArg, kernel.arg).sizes)}
+        sizes = cast(KernelArg, kernel.arg).sizes
+        self.positions = {
+            cast(VarArg, size.arg).name: i for i, size in enumerate(sizes)
+        }
 
     def walk(self) -> list[str]:
         """The lines of the function's body."""
@@ -81,7 +107,9 @@ class Walker:
         elif kind is LoopKind.CHUNK:
             self.chunk(node)
         else:
-            raise CompileError(f"a {kind.value} loop is a thing of GPUs: this renderer writes CPU code")
+            raise CompileError(
+                f"a {kind.value} loop is a thing of GPUs: this renderer writes CPU code"
+            )
 
     def unroll(self, node: UOp) -> None:
         axis = cast(LoopArg, node.arg).axis
@@ -103,7 +131,9 @@ class Walker:
         self.counters[axis] = self.code.lane_numbers(dt.index, lanes)
 
     def chunk(self, node: UOp) -> None:
-        self.counters[cast(LoopArg, node.arg).axis] = Value(self.writer.chunk(), dt.index, 1, 0)
+        self.counters[cast(LoopArg, node.arg).axis] = Value(
+            self.writer.chunk(), dt.index, 1, 0
+        )
         self.statements(node.src[1:])
 
     def count(self, node: UOp) -> None:
@@ -147,7 +177,12 @@ class Walker:
         return carried
 
     def _end_loop(
-        self, guard: Frame | None, body: Frame, counter: Value, extent: Value, carried: list[Carried]
+        self,
+        guard: Frame | None,
+        body: Frame,
+        counter: Value,
+        extent: Value,
+        carried: list[Carried],
     ) -> None:
         after = [(c, self.tiles.held[c.slot]) for c in carried]
         self.code.close()
@@ -159,7 +194,9 @@ class Walker:
 
     def _put_back(self, carried: list[Carried], texts: list[str]) -> None:
         for c, text in zip(carried, texts, strict=True):
-            self.tiles.held[c.slot] = Value(text, c.before.dtype, c.before.lanes, self.code.top)
+            self.tiles.held[c.slot] = Value(
+                text, c.before.dtype, c.before.lanes, self.code.top
+            )
 
     def _forget_stored(self, node: UOp) -> None:
         for key in self.analysis.stored_in(node):
@@ -172,7 +209,8 @@ class Walker:
             return
         slots = self.tiles.changed_by(node, self.here.unrolled)
         carried = [
-            Carried(slot, self.tiles.at(slot, stage), self.tiles.at(slot, stage)) for slot, stage in slots.items()
+            Carried(slot, self.tiles.at(slot, stage), self.tiles.at(slot, stage))
+            for slot, stage in slots.items()
         ]
         body = self.writer.new_frame(FrameKind.THEN)
         self.code.open(body)
@@ -186,29 +224,44 @@ class Walker:
     def fold(self, node: UOp) -> None:
         arg = cast(FoldArg, node.arg)
         if arg.kind is not LoopKind.VECTOR:
-            raise CompileError(f"a fold over {arg.kind.value}s is a thing of GPUs: this renderer writes CPU code")
+            raise CompileError(
+                f"a fold over {arg.kind.value}s is a thing of GPUs: this renderer writes CPU code"
+            )
         n, lanes = arg.n, whole(node.src[0])
-        targets, values, combines = node.src[1 : 1 + n], node.src[1 + n : 1 + 2 * n], node.src[1 + 2 * n :]
+        targets, values, combines = (
+            node.src[1 : 1 + n],
+            node.src[1 + n : 1 + 2 * n],
+            node.src[1 + 2 * n :],
+        )
         self._set_lanes(arg.axis, lanes)
         states = [self.code.widen(self.value(v), lanes) for v in values]
         self.here.lanes = 1
-        for target, state in zip(targets, self._halve(states, combines, lanes), strict=True):
+        for target, state in zip(
+            targets, self._halve(states, combines, lanes), strict=True
+        ):
             self.memory.store(target.src[0], target.src[1], state, None)
 
-    def _halve(self, states: list[Value], combines: tuple[UOp, ...], lanes: int) -> list[Value]:
+    def _halve(
+        self, states: list[Value], combines: tuple[UOp, ...], lanes: int
+    ) -> list[Value]:
         """Lower half with upper half until one lane is left; an odd lane joins at the end."""
         code = self.code
         if lanes == 1:
             return states
         half = lanes // 2
         if half == 1:
-            low, high = [code.extract(s, 0) for s in states], [code.extract(s, 1) for s in states]
+            low, high = (
+                [code.extract(s, 0) for s in states],
+                [code.extract(s, 1) for s in states],
+            )
         else:
             low = [code.shuffle(s, s, range(half)) for s in states]
             high = [code.shuffle(s, s, range(half, 2 * half)) for s in states]
         done = self._halve(self._combined(combines, low + high), combines, half)
         if lanes % 2:
-            done = self._combined(combines, done + [code.extract(s, lanes - 1) for s in states])
+            done = self._combined(
+                combines, done + [code.extract(s, lanes - 1) for s in states]
+            )
         return done
 
     def _combined(self, combines: tuple[UOp, ...], states: list[Value]) -> list[Value]:
@@ -222,11 +275,15 @@ class Walker:
         for node in self.analysis.order(root):
             op = node.op
             if op in INSTRUCTIONS:
-                done[node] = self.code.apply(op, node.dtype, *[done[s] for s in node.src])
+                done[node] = self.code.apply(
+                    op, node.dtype, *[done[s] for s in node.src]
+                )
             elif op is Ops.LOAD:
                 done[node] = self.memory.load(node)
             elif op is Ops.CONST:
-                done[node] = self.code.constant(node.dtype, cast(ConstArg, node.arg).bits)
+                done[node] = self.code.constant(
+                    node.dtype, cast(ConstArg, node.arg).bits
+                )
             elif op is Ops.STATE:
                 done[node] = cast(list[Value], states)[cast(StateArg, node.arg).slot]
             elif op is Ops.AXIS:
@@ -250,30 +307,37 @@ class Walker:
         if op in CASTS:
             return self.code.convert(op, node.dtype, args[0])
         if op is Ops.MAX or op is Ops.MIN:
-            return lower.extreme(self.code, node, args[0], args[1], _is_running(node.src[0]))
+            return lower.extreme(
+                self.code, node, args[0], args[1], _is_running(node.src[0])
+            )
         if op is Ops.IDIV:
             return lower.quotient(self.code, node, args[0], args[1])
         if op is Ops.MOD:
             return lower.remainder(self.code, node, args[0], args[1])
         if op is Ops.DEFINE_VAR:
             return self._argument(node)
-        raise CompileError(f"no instruction for {op.name}: decompose the kernel before it is rendered")
+        raise CompileError(
+            f"no instruction for {op.name}: decompose the kernel before it is rendered"
+        )
 
     def _argument(self, node: UOp) -> Value:
-        key = ("argument", node)
+        name = cast(VarArg, node.arg).name
+        key = ("argument", name)
         found = self.code.known.get(key)
         if found is not None:
             return found
-        if node not in self.positions:
+        if name not in self.positions:
             raise CompileError(f"{node!r} is not among the kernel's sizes")
-        text = self.code.write_at(0).argument(self.positions[node], node.dtype)
+        text = self.code.write_at(0).argument(self.positions[name], node.dtype)
         return self.code.learn(key, Value(text, node.dtype, 1, 0), 0)
 
     def _lane_mask(self, node: UOp) -> Value:
         """a + lane < b as lane < b - a: the rest is scalar."""
         placed = self.analysis.offset(node.src[0] - node.src[1]).at(self.here.unrolled)
         if placed.vectors or placed.stride not in (1, -1):
-            return self.code.compare(Ops.CMPLT, self.value(node.src[0]), self.value(node.src[1]))
+            return self.code.compare(
+                Ops.CMPLT, self.value(node.src[0]), self.value(node.src[1])
+            )
         sign = -placed.stride
         total = self.code.number(sign * placed.constant)
         for factor, atoms in placed.scalars:

@@ -24,7 +24,11 @@ def render(kernel: UOp, target: Target) -> str:
     writer = CWriter(len(arg.params), prelude)
     body = used(Walker(kernel, writer).walk())
     lines = [f"{INDENT}{line}" for line in (*writer.allocations, *body)]
-    names = [name for name in ("args", "chunk", "scratch") if not any(re.search(rf"\b{name}\b", ln) for ln in lines)]
+    names = [
+        name
+        for name in ("args", "chunk", "scratch")
+        if not any(re.search(rf"\b{name}\b", ln) for ln in lines)
+    ]
     head = f"ON_TARGET int64_t {arg.name}(const uint64_t *args, int64_t chunk, char *scratch)"
     parts = [
         prelude.text(),
@@ -38,7 +42,9 @@ def render(kernel: UOp, target: Target) -> str:
 
 
 NAME = re.compile(r"\bv\d+\b")
-TARGET = re.compile(r"^\s*(?:(?:\w+ )+\*?(?:const )?)?(v\d+)(?:\[\d+\])? = ")  # a definition or an assignment
+TARGET = re.compile(
+    r"^\s*(?:(?:\w+ )+\*?(?:const )?)?(v\d+)(?:\[\d+\])? = "
+)  # a definition or an assignment
 
 
 def used(lines: list[str]) -> list[str]:
@@ -53,7 +59,11 @@ def used(lines: list[str]) -> list[str]:
         else:
             reads.setdefault(target, []).extend(n for n in names if n != target)
     live = _reachable(wanted, reads)
-    return [line for line, target in zip(lines, targets, strict=True) if target is None or target in live]
+    return [
+        line
+        for line, target in zip(lines, targets, strict=True)
+        if target is None or target in live
+    ]
 
 
 def _target(line: str) -> str | None:

@@ -18,8 +18,18 @@ X86_FEATURES = {
     "x86-64-v2": "sse4.2",
 }
 INTRINSIC_SUFFIX = {dt.float32: "ps", dt.float64: "pd"}
-BUILTINS = {"fma": "fma", "sqrt": "sqrt", "floor": "floor", "trunc": "trunc", "round_even": "rint"}
-ROUNDINGS = {"floor": 9, "trunc": 11, "round_even": 8}  # the immediate of the rounding instructions
+BUILTINS = {
+    "fma": "fma",
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "trunc": "trunc",
+    "round_even": "rint",
+}
+ROUNDINGS = {
+    "floor": 9,
+    "trunc": 11,
+    "round_even": 8,
+}  # the immediate of the rounding instructions
 
 FROM_BITS = """static inline {t} {s}_bits(uint{n}_t bits)
 {{
@@ -68,8 +78,16 @@ class Prelude:
         self._functions: dict[str, str] = {}
 
     def text(self) -> str:
-        intrinsics = "\n#include <immintrin.h>" if self.features else ""
-        parts = [HEADER + intrinsics, self._attribute(), *self._types.values(), *self._functions.values()]
+        uses_intrinsics = any(
+            "_mm" in function for function in self._functions.values()
+        )
+        intrinsics = "\n#include <immintrin.h>" if uses_intrinsics else ""
+        parts = [
+            HEADER + intrinsics,
+            self._attribute(),
+            *self._types.values(),
+            *self._functions.values(),
+        ]
         return "\n".join(part for part in parts if part)
 
     def _attribute(self) -> str:
@@ -84,11 +102,15 @@ class Prelude:
             raise CompileError(f"C vectors have a power of two of lanes, not {lanes}")
         if name not in self._types:
             size = dtype.itemsize * lanes
-            self._types[name] = f"typedef {scalar_type(dtype)} {name} __attribute__((vector_size({size})));"
+            self._types[name] = (
+                f"typedef {scalar_type(dtype)} {name} __attribute__((vector_size({size})));"
+            )
         return name
 
     def mask(self, bits: int, lanes: int) -> str:
-        return self.vector({8: dt.int8, 16: dt.int16, 32: dt.int32, 64: dt.int64}[bits], lanes)
+        return self.vector(
+            {8: dt.int8, 16: dt.int16, 32: dt.int32, 64: dt.int64}[bits], lanes
+        )
 
     def unaligned(self, dtype: DType, lanes: int) -> str:
         """A vector anywhere in memory."""
@@ -96,7 +118,9 @@ class Prelude:
         if name not in self._types:
             size = dtype.itemsize
             where = f"vector_size({size * lanes}), aligned({size}), may_alias"
-            self._types[name] = f"typedef {scalar_type(dtype)} {name} __attribute__(({where}));"
+            self._types[name] = (
+                f"typedef {scalar_type(dtype)} {name} __attribute__(({where}));"
+            )
         return name
 
     # --- functions ---
@@ -104,7 +128,9 @@ class Prelude:
     def _define(self, name: str, result: str, parameters: str, body: str) -> str:
         if name not in self._functions:
             lines = "\n".join(f"    {line}" for line in body.splitlines())
-            self._functions[name] = f"ON_TARGET static inline {result} {name}({parameters})\n{{\n{lines}\n}}"
+            self._functions[name] = (
+                f"ON_TARGET static inline {result} {name}({parameters})\n{{\n{lines}\n}}"
+            )
         return name
 
     def plain(self, name: str, text: str) -> str:
@@ -113,22 +139,33 @@ class Prelude:
 
     def from_bits(self, dtype: DType) -> str:
         n = dtype.bits
-        return self.plain(f"f{n}_bits", FROM_BITS.format(t=scalar_type(dtype), s=f"f{n}", n=n))
+        return self.plain(
+            f"f{n}_bits", FROM_BITS.format(t=scalar_type(dtype), s=f"f{n}", n=n)
+        )
 
     def to_bits(self, dtype: DType) -> str:
         n = dtype.bits
-        return self.plain(f"bits_f{n}", TO_BITS.format(t=scalar_type(dtype), s=f"f{n}", n=n))
+        return self.plain(
+            f"bits_f{n}", TO_BITS.format(t=scalar_type(dtype), s=f"f{n}", n=n)
+        )
 
     def splat(self, dtype: DType, lanes: int) -> str:
         kind = self.vector(dtype, lanes)
         copies = ", ".join(["x"] * lanes)
-        return self._define(f"splat_{kind}", kind, f"{scalar_type(dtype)} x", f"return ({kind}){{{copies}}};")
+        return self._define(
+            f"splat_{kind}",
+            kind,
+            f"{scalar_type(dtype)} x",
+            f"return ({kind}){{{copies}}};",
+        )
 
     def select(self, dtype: DType, lanes: int) -> str:
         """mask ? a : b, lane by lane."""
         kind, mask = self.vector(dtype, lanes), self.mask(dtype.bits, lanes)
         body = f"return ({kind})((({mask})a & mask) | (({mask})b & ~mask));"
-        return self._define(f"select_{kind}", kind, f"{mask} mask, {kind} a, {kind} b", body)
+        return self._define(
+            f"select_{kind}", kind, f"{mask} mask, {kind} a, {kind} b", body
+        )
 
     def function(self, word: str, dtype: DType, lanes: int) -> str:
         """fma, sqrt, floor, trunc, round_even of a scalar or a vector."""
@@ -136,9 +173,13 @@ class Prelude:
         name = f"{word}_{short(dtype)}" if lanes == 1 else f"{word}_{kind}"
         names = "abc"[: 3 if word == "fma" else 1]
         parameters = ", ".join(f"{kind} {n}" for n in names)
-        return self._define(name, kind, parameters, self._function_body(word, dtype, lanes, kind, names))
+        return self._define(
+            name, kind, parameters, self._function_body(word, dtype, lanes, kind, names)
+        )
 
-    def _function_body(self, word: str, dtype: DType, lanes: int, kind: str, names: str) -> str:
+    def _function_body(
+        self, word: str, dtype: DType, lanes: int, kind: str, names: str
+    ) -> str:
         builtin = f"__builtin_{BUILTINS[word]}{'f' if dtype is dt.float32 else ''}"
         call = self._intrinsic(word, dtype, lanes)
         if call:
@@ -208,7 +249,9 @@ class Prelude:
         if chosen:
             suffix, cast, number = chosen
             body = f"return ({kind})_mm512_mask_loadu_{suffix}(({cast})other, {number}, p);"
-        return self._define(f"load_if_{kind}", kind, f"{pointer}p, {mask} mask, {kind} other", body)
+        return self._define(
+            f"load_if_{kind}", kind, f"{pointer}p, {mask} mask, {kind} other", body
+        )
 
     def store_if(self, dtype: DType, lanes: int) -> str:
         kind, mask, pointer = self._access(dtype, lanes)
@@ -217,14 +260,25 @@ class Prelude:
         if chosen:
             suffix, cast, number = chosen
             body = f"_mm512_mask_storeu_{suffix}(p, {number}, ({cast})value);"
-        return self._define(f"store_if_{kind}", "void", f"{pointer}p, {mask} mask, {kind} value", body)
+        return self._define(
+            f"store_if_{kind}", "void", f"{pointer}p, {mask} mask, {kind} value", body
+        )
 
     def _access(self, dtype: DType, lanes: int) -> tuple[str, str, str]:
-        return self.vector(dtype, lanes), self.mask(dtype.bits, lanes), f"{scalar_type(dtype)} *"
+        return (
+            self.vector(dtype, lanes),
+            self.mask(dtype.bits, lanes),
+            f"{scalar_type(dtype)} *",
+        )
 
     def _masked(self, dtype: DType, lanes: int) -> tuple[str, str, str] | None:
         """(suffix, register type, mask expression) of AVX-512's masked moves."""
-        if not self.target.masked or not self.features or lanes * dtype.itemsize != 64 or dtype.bits < 32:
+        if (
+            not self.target.masked
+            or not self.features
+            or lanes * dtype.itemsize != 64
+            or dtype.bits < 32
+        ):
             return None
         suffix = INTRINSIC_SUFFIX.get(dtype, f"epi{dtype.bits}")
         cast = {"ps": "__m512", "pd": "__m512d"}.get(suffix, "__m512i")
@@ -247,7 +301,11 @@ class Prelude:
 
 def wrapped(dtype: DType, lanes: int, prelude: Prelude) -> str:
     """The type in which arithmetic of a signed integer wraps."""
-    return scalar_type(unsigned(dtype)) if lanes == 1 else prelude.vector(unsigned(dtype), lanes)
+    return (
+        scalar_type(unsigned(dtype))
+        if lanes == 1
+        else prelude.vector(unsigned(dtype), lanes)
+    )
 
 
 def all_lanes(dtype: DType, lanes: int) -> str:

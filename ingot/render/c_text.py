@@ -115,7 +115,9 @@ BOOLEAN_OPERATORS: dict[Ops | Raw, str] = {
     Ops.MIN: "&",
     Ops.CMPNE: "^",
 }
-WRAPPING = frozenset({Ops.ADD, Ops.SUB, Ops.MUL, Ops.SHL, Raw.PLAIN_QUOTIENT, Raw.PLAIN_REMAINDER})
+WRAPPING = frozenset(
+    {Ops.ADD, Ops.SUB, Ops.MUL, Ops.SHL, Raw.PLAIN_QUOTIENT, Raw.PLAIN_REMAINDER}
+)
 FUNCTIONS: dict[Ops | Raw, str] = {
     Ops.MULACC: "fma",
     Ops.SQRT: "sqrt",

@@ -9,7 +9,15 @@ from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType, Kind
 from ingot.ir.opcode import COMPARE, Ops
 from ingot.render.c_prelude import Prelude
-from ingot.render.c_text import BOOLEAN_OPERATORS, FUNCTIONS, OPERATORS, WRAPPING, literal, scalar_type, unsigned
+from ingot.render.c_text import (
+    BOOLEAN_OPERATORS,
+    FUNCTIONS,
+    OPERATORS,
+    WRAPPING,
+    literal,
+    scalar_type,
+    unsigned,
+)
 from ingot.render.value import Raw, Value
 
 NARROWEST = 8  # bits in a lane of a mask made from nothing
@@ -22,7 +30,9 @@ class CValues:
         self.lines: list[str] = []
         self.prelude = prelude
         self._count = 0
-        self._mask_bits: dict[str, int] = {}  # the lane width of every vector of booleans
+        self._mask_bits: dict[
+            str, int
+        ] = {}  # the lane width of every vector of booleans
 
     # --- names and types ---
 
@@ -96,8 +106,14 @@ class CValues:
     def splat(self, value: Value, lanes: int) -> str:
         if value.dtype is dt.boolean:
             number = f"-(int8_t){value.text}"
-            return self._mask(NARROWEST, lanes, f"{self.prelude.splat(dt.int8, lanes)}({number})")
-        return self._value(value.dtype, lanes, f"{self.prelude.splat(value.dtype, lanes)}({value.text})")
+            return self._mask(
+                NARROWEST, lanes, f"{self.prelude.splat(dt.int8, lanes)}({number})"
+            )
+        return self._value(
+            value.dtype,
+            lanes,
+            f"{self.prelude.splat(value.dtype, lanes)}({value.text})",
+        )
 
     # --- operations ---
 
@@ -106,7 +122,9 @@ class CValues:
         if op is Ops.WHERE:
             return self._select(args[0], args[1], args[2])
         if source.is_float and source.bits == 16:
-            raise CompileError(f"no C operator for {op.name} of {source}: decompose the kernel before it is rendered")
+            raise CompileError(
+                f"no C operator for {op.name} of {source}: decompose the kernel before it is rendered"
+            )
         if source is dt.boolean:
             return self._logic(op, args)
         if op in COMPARE:
@@ -119,18 +137,30 @@ class CValues:
             return self._extreme(op, args)
         return self._value(dtype, lanes, self._expression(op, source, lanes, texts))
 
-    def _expression(self, op: Ops | Raw, source: DType, lanes: int, texts: list[str]) -> str:
+    def _expression(
+        self, op: Ops | Raw, source: DType, lanes: int, texts: list[str]
+    ) -> str:
         if op is Ops.NEG:
-            return f"-{texts[0]}" if source.is_float else self._wrapping("-", source, lanes, ["0", texts[0]])
+            return (
+                f"-{texts[0]}"
+                if source.is_float
+                else self._wrapping("-", source, lanes, ["0", texts[0]])
+            )
         if op is Ops.NOT:
             return f"({self.type_of(source, lanes)})~{texts[0]}"
         if op is Ops.RECIP:
-            return f"{self.constant(source, dt.to_bits(source, 1.0), lanes)} / {texts[0]}"
+            return (
+                f"{self.constant(source, dt.to_bits(source, 1.0), lanes)} / {texts[0]}"
+            )
         if op is Ops.MULACC:
-            product = self._value(source, lanes, self._wrapping("*", source, lanes, texts[:2]))
+            product = self._value(
+                source, lanes, self._wrapping("*", source, lanes, texts[:2])
+            )
             return self._wrapping("+", source, lanes, [product, texts[2]])
         if op not in OPERATORS:
-            raise CompileError(f"no C operator for {op.name} of {source}: decompose the kernel before it is rendered")
+            raise CompileError(
+                f"no C operator for {op.name} of {source}: decompose the kernel before it is rendered"
+            )
         sign = OPERATORS[op]
         if op in WRAPPING and source.is_int:
             return self._wrapping(sign, source, lanes, texts)
@@ -146,9 +176,17 @@ class CValues:
         kind = self.type_of(source, lanes)
         if lanes > 1:
             wide = self.prelude.vector(unsigned(source), lanes)
-            return f"({kind})(({wide}){a} {sign} ({wide}){b})" if a != "0" else f"({kind})-({wide}){b}"
+            return (
+                f"({kind})(({wide}){a} {sign} ({wide}){b})"
+                if a != "0"
+                else f"({kind})-({wide}){b}"
+            )
         wide = "uint64_t" if source.bits == 64 else "uint32_t"
-        narrow = f"({wide})({scalar_type(unsigned(source))})" if source.bits < 32 and sign in "/%" else f"({wide})"
+        narrow = (
+            f"({wide})({scalar_type(unsigned(source))})"
+            if source.bits < 32 and sign in "/%"
+            else f"({wide})"
+        )
         return f"({kind})({narrow}{a} {sign} {narrow}{b})"
 
     def _compare(self, op: Ops | Raw, args: Sequence[Value]) -> str:
@@ -178,20 +216,33 @@ class CValues:
     def _select(self, mask: Value, yes: Value, no: Value) -> str:
         lanes, dtype = yes.lanes, yes.dtype
         if lanes == 1:
-            return self._out(scalar_type(dtype), f"{mask.text} ? {yes.text} : {no.text}")
+            return self._out(
+                scalar_type(dtype), f"{mask.text} ? {yes.text} : {no.text}"
+            )
         if dtype is dt.boolean:
             bits = min(self._mask_bits[v.text] for v in (mask, yes, no))
             m, y, n = (self.mask_as(v, bits) for v in (mask, yes, no))
             return self._mask(bits, lanes, f"({m} & {y}) | (~{m} & {n})")
         call = self.prelude.select(dtype, lanes)
-        return self._value(dtype, lanes, f"{call}({self.mask_as(mask, dtype.bits)}, {yes.text}, {no.text})")
+        return self._value(
+            dtype,
+            lanes,
+            f"{call}({self.mask_as(mask, dtype.bits)}, {yes.text}, {no.text})",
+        )
 
     def _extreme(self, op: Ops | Raw, args: Sequence[Value]) -> str:
         a, b = args
         sign = ">" if op in (Raw.GREATER, Ops.MAX) else "<"
         if a.lanes == 1:
-            return self._out(scalar_type(a.dtype), f"{a.text} {sign} {b.text} ? {a.text} : {b.text}")
-        test = Value(self._mask(a.dtype.bits, a.lanes, f"{a.text} {sign} {b.text}"), dt.boolean, a.lanes, 0)
+            return self._out(
+                scalar_type(a.dtype), f"{a.text} {sign} {b.text} ? {a.text} : {b.text}"
+            )
+        test = Value(
+            self._mask(a.dtype.bits, a.lanes, f"{a.text} {sign} {b.text}"),
+            dt.boolean,
+            a.lanes,
+            0,
+        )
         return self._select(test, a, b)
 
     # --- conversions ---
@@ -201,7 +252,9 @@ class CValues:
         if source is dt.float16 or dtype is dt.float16:
             return self._cast_half(dtype, value)
         if dt.bfloat16 in (source, dtype):
-            raise CompileError(f"no C cast from {source} to {dtype}: decompose the kernel before it is rendered")
+            raise CompileError(
+                f"no C cast from {source} to {dtype}: decompose the kernel before it is rendered"
+            )
         if dtype is dt.boolean:
             zero = Value(self.constant(source, 0, lanes), source, lanes, 0)
             return self._compare(Ops.CMPNE, (value, zero))
@@ -214,10 +267,18 @@ class CValues:
     def _cast_half(self, dtype: DType, value: Value) -> str:
         lanes = value.lanes
         if value.dtype is dt.float16:
-            wide = self._value(dt.float32, lanes, f"{self.prelude.from_half(lanes)}({value.text})")
-            return wide if dtype is dt.float32 else self.cast(dtype, Value(wide, dt.float32, lanes, 0))
+            wide = self._value(
+                dt.float32, lanes, f"{self.prelude.from_half(lanes)}({value.text})"
+            )
+            return (
+                wide
+                if dtype is dt.float32
+                else self.cast(dtype, Value(wide, dt.float32, lanes, 0))
+            )
         if value.dtype is not dt.float32:
-            raise CompileError(f"no C cast from {value.dtype} to float16: decompose the kernel before it is rendered")
+            raise CompileError(
+                f"no C cast from {value.dtype} to float16: decompose the kernel before it is rendered"
+            )
         return self._value(dtype, lanes, f"{self.prelude.to_half(lanes)}({value.text})")
 
     def bitcast(self, dtype: DType, value: Value) -> str:
@@ -226,9 +287,13 @@ class CValues:
         if lanes > 1 or (not _is_real(source) and not _is_real(dtype)):
             return self._out(kind, f"({kind}){value.text}")
         if _is_real(source):
-            return self._out(kind, f"({kind}){self.prelude.to_bits(source)}({value.text})")
+            return self._out(
+                kind, f"({kind}){self.prelude.to_bits(source)}({value.text})"
+            )
         number = scalar_type(unsigned(source))
-        return self._out(kind, f"{self.prelude.from_bits(dtype)}(({number}){value.text})")
+        return self._out(
+            kind, f"{self.prelude.from_bits(dtype)}(({number}){value.text})"
+        )
 
     # --- lanes ---
 
@@ -236,9 +301,15 @@ class CValues:
         numbers = ", ".join(map(str, picks))
         if a.dtype is dt.boolean:
             bits = self._mask_bits[a.text]
-            text = f"__builtin_shufflevector({a.text}, {self.mask_as(b, bits)}, {numbers})"
+            text = (
+                f"__builtin_shufflevector({a.text}, {self.mask_as(b, bits)}, {numbers})"
+            )
             return self._mask(bits, len(picks), text)
-        return self._value(a.dtype, len(picks), f"__builtin_shufflevector({a.text}, {b.text}, {numbers})")
+        return self._value(
+            a.dtype,
+            len(picks),
+            f"__builtin_shufflevector({a.text}, {b.text}, {numbers})",
+        )
 
     def extract(self, value: Value, lane: int) -> str:
         test = " != 0" if value.dtype is dt.boolean else ""

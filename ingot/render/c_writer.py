@@ -37,7 +37,9 @@ class CWriter(CValues):
         word = f"args[{self._pointers + position}]"
         kind = scalar_type(dtype)
         if dtype.is_float and dtype.bits > 16:
-            return self._out(kind, f"{self.prelude.from_bits(dtype)}((uint{dtype.bits}_t){word})")
+            return self._out(
+                kind, f"{self.prelude.from_bits(dtype)}((uint{dtype.bits}_t){word})"
+            )
         return self._out(kind, f"({kind}){word}")
 
     def chunk(self) -> str:
@@ -49,7 +51,9 @@ class CWriter(CValues):
         return name
 
     def scratch(self, dtype: DType, offset: Value) -> str:
-        return self._pointer(dtype, f"({_stored(dtype)} *)(void *)(scratch + {offset.text})")
+        return self._pointer(
+            dtype, f"({_stored(dtype)} *)(void *)(scratch + {offset.text})"
+        )
 
     def advance(self, pointer: Value, amount: Value) -> str:
         return self._pointer(pointer.dtype, f"{pointer.text} + {amount.text}")
@@ -59,7 +63,10 @@ class CWriter(CValues):
     def load(self, pointer: Value, lanes: int, align: int) -> str:
         dtype = pointer.dtype
         if lanes == 1:
-            return self._out(scalar_type(dtype), f"*{pointer.text}" + (" != 0" if dtype is dt.boolean else ""))
+            return self._out(
+                scalar_type(dtype),
+                f"*{pointer.text}" + (" != 0" if dtype is dt.boolean else ""),
+            )
         held = _held(dtype)
         text = f"*({self.prelude.unaligned(held, lanes)} *){pointer.text}"
         if dtype is dt.boolean:
@@ -70,15 +77,24 @@ class CWriter(CValues):
         dtype, lanes = pointer.dtype, mask.lanes
         if lanes == 1:
             test = " != 0" if dtype is dt.boolean else ""
-            return self._out(scalar_type(dtype), f"{mask.text} ? *{pointer.text}{test} : {other.text}")
+            return self._out(
+                scalar_type(dtype),
+                f"{mask.text} ? *{pointer.text}{test} : {other.text}",
+            )
         held = _held(dtype)
         call = self.prelude.load_if(held, lanes)
         return self._loaded(
-            dtype, lanes, f"{call}({pointer.text}, {self.mask_as(mask, held.bits)}, {self._bytes(other)})"
+            dtype,
+            lanes,
+            f"{call}({pointer.text}, {self.mask_as(mask, held.bits)}, {self._bytes(other)})",
         )
 
     def _loaded(self, dtype: DType, lanes: int, text: str) -> str:
-        return self._mask(8, lanes, f"{text} != 0") if dtype is dt.boolean else self._value(dtype, lanes, text)
+        return (
+            self._mask(8, lanes, f"{text} != 0")
+            if dtype is dt.boolean
+            else self._value(dtype, lanes, text)
+        )
 
     def _bytes(self, value: Value) -> str:
         """A value as it lies in memory."""
@@ -88,13 +104,21 @@ class CWriter(CValues):
             return f"(uint8_t){value.text}"
         return f"({self.prelude.vector(dt.uint8, value.lanes)})({self.mask_as(value, 8)} & 1)"
 
-    def gather(self, pointer: Value, index: Value, mask: Value | None, other: Value | None) -> str:
+    def gather(
+        self, pointer: Value, index: Value, mask: Value | None, other: Value | None
+    ) -> str:
         dtype, lanes = pointer.dtype, index.lanes
         held = _held(dtype)
         call = self.prelude.gather(held, index.dtype, lanes)
         chosen = self._chosen(mask, held, lanes)
-        rest = self._bytes(other) if other is not None else f"({self.prelude.vector(held, lanes)}){{0}}"
-        return self._loaded(dtype, lanes, f"{call}({pointer.text}, {index.text}, {chosen}, {rest})")
+        rest = (
+            self._bytes(other)
+            if other is not None
+            else f"({self.prelude.vector(held, lanes)}){{0}}"
+        )
+        return self._loaded(
+            dtype, lanes, f"{call}({pointer.text}, {index.text}, {chosen}, {rest})"
+        )
 
     def _chosen(self, mask: Value | None, held: DType, lanes: int) -> str:
         self.prelude.mask(held.bits, lanes)
@@ -106,19 +130,30 @@ class CWriter(CValues):
             place = f"*({self.prelude.unaligned(_held(value.dtype), value.lanes)} *){pointer.text}"
         self.lines.append(f"{place} = {self._bytes(value)};")
 
-    def store_if(self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int) -> None:
+    def store_if(
+        self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int
+    ) -> None:
         if value.lanes == 1:
-            self.lines += [f"if ({mask.text})", f"{INDENT}*{pointer.text} = {self._bytes(value)};"]
+            self.lines += [
+                f"if ({mask.text})",
+                f"{INDENT}*{pointer.text} = {self._bytes(value)};",
+            ]
             return
         held = _held(value.dtype)
         call = self.prelude.store_if(held, value.lanes)
-        self.lines.append(f"{call}({pointer.text}, {self.mask_as(mask, held.bits)}, {self._bytes(value)});")
+        self.lines.append(
+            f"{call}({pointer.text}, {self.mask_as(mask, held.bits)}, {self._bytes(value)});"
+        )
 
-    def scatter(self, pointer: Value, index: Value, value: Value, mask: Value | None) -> None:
+    def scatter(
+        self, pointer: Value, index: Value, value: Value, mask: Value | None
+    ) -> None:
         held = _held(value.dtype)
         call = self.prelude.scatter(held, index.dtype, value.lanes)
         chosen = self._chosen(mask, held, value.lanes)
-        self.lines.append(f"{call}({pointer.text}, {index.text}, {chosen}, {self._bytes(value)});")
+        self.lines.append(
+            f"{call}({pointer.text}, {index.text}, {chosen}, {self._bytes(value)});"
+        )
 
     # --- frames ---
 
@@ -126,7 +161,13 @@ class CWriter(CValues):
         return Frame(kind, "", stored)
 
     def close_loop(
-        self, parent: Frame, guard: Frame | None, body: Frame, counter: Value, extent: Value, carried: Merges
+        self,
+        parent: Frame,
+        guard: Frame | None,
+        body: Frame,
+        counter: Value,
+        extent: Value,
+        carried: Merges,
     ) -> list[str]:
         for c, _ in carried:
             parent.lines.append(self._variable(c.inside, c.before))
@@ -167,11 +208,15 @@ class CWriter(CValues):
             text = self._as_held(target, end)
             if end.text in names:
                 self.lines = first
-                text = self._out(self.type_of(target.dtype, target.lanes, target.text), text)
+                text = self._out(
+                    self.type_of(target.dtype, target.lanes, target.text), text
+                )
             then.append(f"{target.text} = {text};")
         return first + then
 
-    def close_when(self, parent: Frame, body: Frame, condition: Value, carried: Merges) -> list[str]:
+    def close_when(
+        self, parent: Frame, body: Frame, condition: Value, carried: Merges
+    ) -> list[str]:
         after = []
         assignments = []
         for c, end in carried:

@@ -55,7 +55,9 @@ class Code:
 
     def forget_nodes(self) -> None:
         """Forget what is known by its node: the node means something else from here on."""
-        for key in [k for k in self.known if isinstance(k, tuple) and isinstance(k[0], UOp)]:
+        for key in [
+            k for k in self.known if isinstance(k, tuple) and isinstance(k[0], UOp)
+        ]:
             del self.known[key]
 
     def _new(self, key: Key, text: str, dtype: DType, lanes: int, level: int) -> Value:
@@ -76,7 +78,9 @@ class Code:
         """An index constant."""
         found = self._numbers.get(value)
         if found is None:
-            found = self._numbers[value] = self.constant(dt.index, dt.to_bits(dt.index, value))
+            found = self._numbers[value] = self.constant(
+                dt.index, dt.to_bits(dt.index, value)
+            )
         return found
 
     def undefined(self, dtype: DType, lanes: int) -> Value:
@@ -97,7 +101,12 @@ class Code:
         if value.lanes == lanes:
             return value
         if value.bits is not None:
-            return Value(self.writer.constant(value.dtype, value.bits, lanes), value.dtype, lanes, 0)
+            return Value(
+                self.writer.constant(value.dtype, value.bits, lanes),
+                value.dtype,
+                lanes,
+                0,
+            )
         key = ("splat", value.text, lanes)
         found = self.known.get(key)
         if found is not None:
@@ -143,7 +152,11 @@ class Code:
         if found is not None:
             return found
         writer = self.write_at(value.level)
-        text = writer.cast(dtype, value) if op is Ops.CAST else writer.bitcast(dtype, value)
+        text = (
+            writer.cast(dtype, value)
+            if op is Ops.CAST
+            else writer.bitcast(dtype, value)
+        )
         return self._new(key, text, dtype, value.lanes, value.level)
 
     def shuffle(self, a: Value, b: Value, picks: Sequence[int]) -> Value:

@@ -16,7 +16,14 @@ from ingot.ir.dtype import DType
 from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, Ops
 from ingot.render.base import Walker
-from ingot.render.llvm_text import CASTS, cast_kind, element, literal, operation, type_text
+from ingot.render.llvm_text import (
+    CASTS,
+    cast_kind,
+    element,
+    literal,
+    operation,
+    type_text,
+)
 from ingot.render.value import Carried, Frame, FrameKind, Key, Raw, Value
 from ingot.target import Target
 
@@ -90,8 +97,12 @@ class LLVMWriter:
 
     def splat(self, value: Value, lanes: int) -> str:
         kind = type_text(value.dtype, lanes)
-        first = self._out(f"insertelement {kind} poison, {type_text(value.dtype, 1)} {value.text}, i64 0")
-        return self._out(f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer")
+        first = self._out(
+            f"insertelement {kind} poison, {type_text(value.dtype, 1)} {value.text}, i64 0"
+        )
+        return self._out(
+            f"shufflevector {kind} {first}, {kind} poison, <{lanes} x i32> zeroinitializer"
+        )
 
     def alu(self, op: Ops | Raw, dtype: DType, args: Sequence[Value]) -> str:
         source = args[-1].dtype
@@ -109,21 +120,30 @@ class LLVMWriter:
         kind = type_text(dtype, args[0].lanes)
         texts = [a.text for a in args]
         if op in (Raw.GREATER, Raw.LESSER):
-            test = self._out(f"fcmp {'ogt' if op is Raw.GREATER else 'olt'} {kind} {texts[0]}, {texts[1]}")
+            test = self._out(
+                f"fcmp {'ogt' if op is Raw.GREATER else 'olt'} {kind} {texts[0]}, {texts[1]}"
+            )
             mask = type_text(dt.boolean, args[0].lanes)
-            return self._out(f"select {mask} {test}, {kind} {texts[0]}, {kind} {texts[1]}")
+            return self._out(
+                f"select {mask} {test}, {kind} {texts[0]}, {kind} {texts[1]}"
+            )
         if op is Ops.MULACC and dtype.is_int:
             product = self._out(f"mul {kind} {texts[0]}, {texts[1]}")
             return self._out(f"add {kind} {product}, {texts[2]}")
         name = op.name
-        raise CompileError(f"no LLVM instruction for {name} of {dtype}: decompose the kernel before it is rendered")
+        raise CompileError(
+            f"no LLVM instruction for {name} of {dtype}: decompose the kernel before it is rendered"
+        )
 
     def cast(self, dtype: DType, value: Value) -> str:
         if value.dtype is dt.float16:
             return self._from_half(dtype, value)
         if dtype is dt.float16 and value.dtype is dt.float32:
             return self._to_half(value)
-        source, target = type_text(value.dtype, value.lanes), type_text(dtype, value.lanes)
+        source, target = (
+            type_text(value.dtype, value.lanes),
+            type_text(dtype, value.lanes),
+        )
         key = cast_kind(value.dtype, dtype)
         if key is None:
             raise CompileError(
@@ -140,30 +160,53 @@ class LLVMWriter:
     def _from_half(self, dtype: DType, value: Value) -> str:
         lanes = value.lanes
         half = element("half", lanes)
-        bits = self._out(f"bitcast {type_text(dt.float16, lanes)} {value.text} to {half}")
+        bits = self._out(
+            f"bitcast {type_text(dt.float16, lanes)} {value.text} to {half}"
+        )
         wide = self._out(f"fpext {half} {bits} to {element('float', lanes)}")
-        return self.cast(dtype, Value(wide, dt.float32, lanes, 0)) if dtype is not dt.float32 else wide
+        return (
+            self.cast(dtype, Value(wide, dt.float32, lanes, 0))
+            if dtype is not dt.float32
+            else wide
+        )
 
     def _to_half(self, value: Value) -> str:
         half = element("half", value.lanes)
-        made = self._out(f"fptrunc {type_text(dt.float32, value.lanes)} {value.text} to {half}")
-        return self._out(f"bitcast {half} {made} to {type_text(dt.float16, value.lanes)}")
+        made = self._out(
+            f"fptrunc {type_text(dt.float32, value.lanes)} {value.text} to {half}"
+        )
+        return self._out(
+            f"bitcast {half} {made} to {type_text(dt.float16, value.lanes)}"
+        )
 
     def bitcast(self, dtype: DType, value: Value) -> str:
-        source, target = type_text(value.dtype, value.lanes), type_text(dtype, value.lanes)
-        return value.text if source == target else self._out(f"bitcast {source} {value.text} to {target}")
+        source, target = (
+            type_text(value.dtype, value.lanes),
+            type_text(dtype, value.lanes),
+        )
+        return (
+            value.text
+            if source == target
+            else self._out(f"bitcast {source} {value.text} to {target}")
+        )
 
     def shuffle(self, a: Value, b: Value, picks: Sequence[int]) -> str:
         kind = type_text(a.dtype, a.lanes)
         numbers = ", ".join(f"i32 {p}" for p in picks)
-        return self._out(f"shufflevector {kind} {a.text}, {kind} {b.text}, <{len(picks)} x i32> <{numbers}>")
+        return self._out(
+            f"shufflevector {kind} {a.text}, {kind} {b.text}, <{len(picks)} x i32> <{numbers}>"
+        )
 
     def extract(self, value: Value, lane: int) -> str:
-        return self._out(f"extractelement {type_text(value.dtype, value.lanes)} {value.text}, i64 {lane}")
+        return self._out(
+            f"extractelement {type_text(value.dtype, value.lanes)} {value.text}, i64 {lane}"
+        )
 
     def insert(self, value: Value, scalar: Value, lane: int) -> str:
         whole, part = type_text(value.dtype, value.lanes), type_text(scalar.dtype, 1)
-        return self._out(f"insertelement {whole} {value.text}, {part} {scalar.text}, i64 {lane}")
+        return self._out(
+            f"insertelement {whole} {value.text}, {part} {scalar.text}, i64 {lane}"
+        )
 
     # --- addresses ---
 
@@ -172,7 +215,9 @@ class LLVMWriter:
         return self._out(f"load ptr, ptr {place}, align 8")
 
     def argument(self, position: int, dtype: DType) -> str:
-        place = self._out(f"getelementptr i64, ptr %args, i64 {self._pointers + position}")
+        place = self._out(
+            f"getelementptr i64, ptr %args, i64 {self._pointers + position}"
+        )
         return self.load(Value(place, dtype, 1, 0), 1, 8)
 
     def chunk(self) -> str:
@@ -180,31 +225,43 @@ class LLVMWriter:
 
     def stack(self, dtype: DType, size: int) -> str:
         name = self._fresh()
-        self.allocations.append(f"  {name} = alloca [{size} x {_stored(dtype, 1)}], align 64")
+        self.allocations.append(
+            f"  {name} = alloca [{size} x {_stored(dtype, 1)}], align 64"
+        )
         return name
 
     def scratch(self, dtype: DType, offset: Value) -> str:
         return self._out(f"getelementptr i8, ptr %scratch, i64 {offset.text}")
 
     def advance(self, pointer: Value, amount: Value) -> str:
-        return self._out(f"getelementptr {_stored(pointer.dtype, 1)}, ptr {pointer.text}, i64 {amount.text}")
+        return self._out(
+            f"getelementptr {_stored(pointer.dtype, 1)}, ptr {pointer.text}, i64 {amount.text}"
+        )
 
     # --- memory ---
 
     def load(self, pointer: Value, lanes: int, align: int) -> str:
         kind = _stored(pointer.dtype, lanes)
-        return self._loaded(pointer.dtype, lanes, self._out(f"load {kind}, ptr {pointer.text}, align {align}"))
+        return self._loaded(
+            pointer.dtype,
+            lanes,
+            self._out(f"load {kind}, ptr {pointer.text}, align {align}"),
+        )
 
     def _loaded(self, dtype: DType, lanes: int, text: str) -> str:
         if dtype is not dt.boolean:
             return text
-        return self._out(f"icmp ne {_stored(dtype, lanes)} {text}, {'0' if lanes == 1 else 'zeroinitializer'}")
+        return self._out(
+            f"icmp ne {_stored(dtype, lanes)} {text}, {'0' if lanes == 1 else 'zeroinitializer'}"
+        )
 
     def _to_store(self, value: Value) -> str:
         if value.dtype is not dt.boolean:
             return value.text
         source = type_text(value.dtype, value.lanes)
-        return self._out(f"zext {source} {value.text} to {_stored(value.dtype, value.lanes)}")
+        return self._out(
+            f"zext {source} {value.text} to {_stored(value.dtype, value.lanes)}"
+        )
 
     def load_if(self, pointer: Value, mask: Value, other: Value, align: int) -> str:
         dtype, lanes = pointer.dtype, mask.lanes
@@ -220,10 +277,16 @@ class LLVMWriter:
         call = f"call {kind} {name}(ptr {pointer.text}, i32 {align}, {bits} {mask.text}, {kind} {rest})"
         return self._loaded(dtype, lanes, self._out(call))
 
-    def gather(self, pointer: Value, index: Value, mask: Value | None, other: Value | None) -> str:
+    def gather(
+        self, pointer: Value, index: Value, mask: Value | None, other: Value | None
+    ) -> str:
         dtype, lanes = pointer.dtype, index.lanes
         places = self._places(pointer, index)
-        kind, bits, many = _stored(dtype, lanes), element("i1", lanes), element("ptr", lanes)
+        kind, bits, many = (
+            _stored(dtype, lanes),
+            element("i1", lanes),
+            element("ptr", lanes),
+        )
         name = f"@llvm.masked.gather.{_suffix(kind)}.v{lanes}p0"
         self.declarations.add(f"declare {kind} {name}({many}, i32, {bits}, {kind})")
         chosen = mask.text if mask is not None else "splat (i1 true)"
@@ -233,14 +296,18 @@ class LLVMWriter:
 
     def _places(self, pointer: Value, index: Value) -> str:
         numbers = f"{type_text(index.dtype, index.lanes)} {index.text}"
-        return self._out(f"getelementptr {_stored(pointer.dtype, 1)}, ptr {pointer.text}, {numbers}")
+        return self._out(
+            f"getelementptr {_stored(pointer.dtype, 1)}, ptr {pointer.text}, {numbers}"
+        )
 
     def store(self, pointer: Value, value: Value, align: int) -> None:
         text = self._to_store(value)
         kind = _stored(value.dtype, value.lanes)
         self.lines.append(f"  store {kind} {text}, ptr {pointer.text}, align {align}")
 
-    def store_if(self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int) -> None:
+    def store_if(
+        self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int
+    ) -> None:
         if value.lanes == 1:
             self._store_branch(frame, pointer, value, mask, align)
             return
@@ -248,30 +315,46 @@ class LLVMWriter:
         name = f"@llvm.masked.store.{_suffix(kind)}.p0"
         self.declarations.add(f"declare void {name}({kind}, ptr, i32, {bits})")
         text = self._to_store(value)
-        self.lines.append(f"  call void {name}({kind} {text}, ptr {pointer.text}, i32 {align}, {bits} {mask.text})")
+        self.lines.append(
+            f"  call void {name}({kind} {text}, ptr {pointer.text}, i32 {align}, {bits} {mask.text})"
+        )
 
-    def _store_branch(self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int) -> None:
+    def _store_branch(
+        self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int
+    ) -> None:
         yes, after = self._label("yes"), self._label("after")
         self.lines += [f"  br i1 {mask.text}, label %{yes}, label %{after}", f"{yes}:"]
         self.store(pointer, value, align)
         self.lines += [f"  br label %{after}", f"{after}:"]
         frame.label = after
 
-    def scatter(self, pointer: Value, index: Value, value: Value, mask: Value | None) -> None:
+    def scatter(
+        self, pointer: Value, index: Value, value: Value, mask: Value | None
+    ) -> None:
         lanes = value.lanes
         places = self._places(pointer, index)
-        kind, bits, many = _stored(value.dtype, lanes), element("i1", lanes), element("ptr", lanes)
+        kind, bits, many = (
+            _stored(value.dtype, lanes),
+            element("i1", lanes),
+            element("ptr", lanes),
+        )
         name = f"@llvm.masked.scatter.{_suffix(kind)}.v{lanes}p0"
         self.declarations.add(f"declare void {name}({kind}, {many}, i32, {bits})")
         chosen = mask.text if mask is not None else "splat (i1 true)"
         text = self._to_store(value)
         size = value.dtype.itemsize
-        self.lines.append(f"  call void {name}({kind} {text}, {many} {places}, i32 {size}, {bits} {chosen})")
+        self.lines.append(
+            f"  call void {name}({kind} {text}, {many} {places}, i32 {size}, {bits} {chosen})"
+        )
 
     # --- frames ---
 
     def new_frame(self, kind: FrameKind, stored: frozenset[Key] = frozenset()) -> Frame:
-        return Frame(kind, "entry" if kind is FrameKind.ENTRY else self._label(kind.name.lower()), stored)
+        return Frame(
+            kind,
+            "entry" if kind is FrameKind.ENTRY else self._label(kind.name.lower()),
+            stored,
+        )
 
     def close_loop(
         self,
@@ -287,40 +370,73 @@ class LLVMWriter:
         if guard is not None:
             self.lines = parent.lines
             runs = self._out(f"icmp sgt i64 {extent.text}, 0")
-            parent.lines += [f"  br i1 {runs}, label %{guard.start}, label %{after}", f"{guard.start}:", *guard.lines]
+            parent.lines += [
+                f"  br i1 {runs}, label %{guard.start}, label %{after}",
+                f"{guard.start}:",
+                *guard.lines,
+            ]
         parent.lines += [f"  br label %{body.start}", f"{body.start}:"]
         self.lines = body.lines
         following = self._out(f"add nuw nsw i64 {counter.text}, 1")
         again = self._out(f"icmp slt i64 {following}, {extent.text}")
-        parent.lines.append(_phi(counter.text, "i64", "0", before.label, following, body.label))
+        parent.lines.append(
+            _phi(counter.text, "i64", "0", before.label, following, body.label)
+        )
         for c, end in carried:
             kind = type_text(end.dtype, end.lanes)
-            parent.lines.append(_phi(c.inside.text, kind, c.before.text, before.label, end.text, body.label))
+            parent.lines.append(
+                _phi(
+                    c.inside.text,
+                    kind,
+                    c.before.text,
+                    before.label,
+                    end.text,
+                    body.label,
+                )
+            )
         parent.lines += body.lines
-        parent.lines += [f"  br i1 {again}, label %{body.start}, label %{after}", f"{after}:"]
+        parent.lines += [
+            f"  br i1 {again}, label %{body.start}, label %{after}",
+            f"{after}:",
+        ]
         parent.label = after
         if guard is None:
             return [end.text for _, end in carried]
         return self._merge(parent, carried, body.label, begin)
 
     def close_when(
-        self, parent: Frame, body: Frame, condition: Value, carried: Sequence[tuple[Carried, Value]]
+        self,
+        parent: Frame,
+        body: Frame,
+        condition: Value,
+        carried: Sequence[tuple[Carried, Value]],
     ) -> list[str]:
         after = self._label("after")
         begin = parent.label
-        parent.lines += [f"  br i1 {condition.text}, label %{body.start}, label %{after}", f"{body.start}:"]
+        parent.lines += [
+            f"  br i1 {condition.text}, label %{body.start}, label %{after}",
+            f"{body.start}:",
+        ]
         parent.lines += body.lines
         parent.lines += [f"  br label %{after}", f"{after}:"]
         parent.label = after
         return self._merge(parent, carried, body.label, begin)
 
-    def _merge(self, parent: Frame, carried: Sequence[tuple[Carried, Value]], inside: str, outside: str) -> list[str]:
+    def _merge(
+        self,
+        parent: Frame,
+        carried: Sequence[tuple[Carried, Value]],
+        inside: str,
+        outside: str,
+    ) -> list[str]:
         """What registers hold after a block that may have been skipped."""
         names = []
         for c, end in carried:
             name = self._fresh()
             kind = type_text(end.dtype, end.lanes)
-            parent.lines.append(_phi(name, kind, end.text, inside, c.before.text, outside))
+            parent.lines.append(
+                _phi(name, kind, end.text, inside, c.before.text, outside)
+            )
             names.append(name)
         return names
 

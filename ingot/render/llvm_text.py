@@ -115,7 +115,11 @@ def operation(op: Instruction, source: DType, lanes: int) -> tuple[str, str] | N
         return None  # 16-bit floats can only be moved; everything else is decomposed
     if source is dt.boolean:
         template = _BOOL.get(op)
-        return (template.format(t=kind, ones=_all("true", "i1", lanes)), "") if template else None
+        return (
+            (template.format(t=kind, ones=_all("true", "i1", lanes)), "")
+            if template
+            else None
+        )
     return _int_operation(op, source, lanes)
 
 
@@ -123,7 +127,9 @@ def _all(text: str, kind: str, lanes: int) -> str:
     return text if lanes == 1 else f"splat ({kind} {text})"
 
 
-def _float_operation(op: Instruction, source: DType, lanes: int) -> tuple[str, str] | None:
+def _float_operation(
+    op: Instruction, source: DType, lanes: int
+) -> tuple[str, str] | None:
     kind, scalar = type_text(source, lanes), type_text(source, 1)
     template = _FLOAT.get(op)
     if template:
@@ -134,14 +140,21 @@ def _float_operation(op: Instruction, source: DType, lanes: int) -> tuple[str, s
     return None
 
 
-def _int_operation(op: Instruction, source: DType, lanes: int) -> tuple[str, str] | None:
+def _int_operation(
+    op: Instruction, source: DType, lanes: int
+) -> tuple[str, str] | None:
     kind, scalar = type_text(source, lanes), type_text(source, 1)
     signed = source.kind is Kind.INT
     template = _INT.get(op)
     if template:
         words = dict(_SIGNED_WORDS if signed else _UNSIGNED_WORDS)
         words["nsw"] = " nsw" if source is dt.index else ""
-        return template.format(t=kind, zero=_all("0", scalar, lanes), ones=_all("-1", scalar, lanes), **words), ""
+        return template.format(
+            t=kind,
+            zero=_all("0", scalar, lanes),
+            ones=_all("-1", scalar, lanes),
+            **words,
+        ), ""
     if op is Ops.MAX or op is Ops.MIN:
         name = ("s" if signed else "u") + op.name.lower()
         return _call(name, 2, kind, _intrinsic(scalar, lanes))

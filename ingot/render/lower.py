@@ -33,7 +33,11 @@ def quotient(code: Code, node: UOp, a: Value, b: Value) -> Value:
         return code.apply(Ops.SHR, node.dtype, a, code.constant(node.dtype, shift))
     truncated = code.apply(Raw.QUOTIENT, node.dtype, a, b)
     wrong = _rounded_up(code, node, a, b)
-    return code.select(wrong, code.apply(Ops.SUB, node.dtype, truncated, one(code, node.dtype)), truncated)
+    return code.select(
+        wrong,
+        code.apply(Ops.SUB, node.dtype, truncated, one(code, node.dtype)),
+        truncated,
+    )
 
 
 def remainder(code: Code, node: UOp, a: Value, b: Value) -> Value:
@@ -51,7 +55,9 @@ def remainder(code: Code, node: UOp, a: Value, b: Value) -> Value:
 
 def _is_plain(node: UOp) -> bool:
     """No operand can be negative."""
-    return node.dtype.kind is Kind.UINT or (node.src[0].vmin >= 0 and node.src[1].vmin >= 0)
+    return node.dtype.kind is Kind.UINT or (
+        node.src[0].vmin >= 0 and node.src[1].vmin >= 0
+    )
 
 
 def _plain_quotient(code: Code, dtype: DType, a: Value, b: Value) -> Value:
@@ -118,4 +124,6 @@ def lanes_above(code: Code, limit: Value, lanes: int) -> Value:
 
 def _clamp(code: Code, value: Value, low: int, high: int) -> Value:
     above = code.apply(Ops.MAX, dt.index, value, code.number(low))
-    return code.convert(Ops.CAST, dt.int32, code.apply(Ops.MIN, dt.index, above, code.number(high)))
+    return code.convert(
+        Ops.CAST, dt.int32, code.apply(Ops.MIN, dt.index, above, code.number(high))
+    )

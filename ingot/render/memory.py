@@ -36,7 +36,11 @@ class Place:
 
     @property
     def level(self) -> int:
-        return self.pointer.level if self.index is None else max(self.pointer.level, self.index.level)
+        return (
+            self.pointer.level
+            if self.index is None
+            else max(self.pointer.level, self.index.level)
+        )
 
 
 @dataclass(slots=True)
@@ -51,7 +55,12 @@ class Memory:
     """The buffers of a kernel."""
 
     def __init__(
-        self, code: Code, analysis: Analysis, tiles: Tiles, evaluate: Callable[[UOp], Value], scope: Here
+        self,
+        code: Code,
+        analysis: Analysis,
+        tiles: Tiles,
+        evaluate: Callable[[UOp], Value],
+        scope: Here,
     ) -> None:
         self.code = code
         self.analysis = analysis
@@ -72,13 +81,19 @@ class Memory:
         if scope is Scope.REGISTER:
             self.tiles.declare(stage)
         elif scope is Scope.SHARED:
-            raise CompileError("shared memory is a thing of GPUs: this renderer writes CPU code")
+            raise CompileError(
+                "shared memory is a thing of GPUs: this renderer writes CPU code"
+            )
         elif buffer_key(stage) not in self._bases:
-            self._bases[buffer_key(stage)] = self._stack(stage) if scope is Scope.STACK else self._packed(stage)
+            self._bases[buffer_key(stage)] = (
+                self._stack(stage) if scope is Scope.STACK else self._packed(stage)
+            )
 
     def _stack(self, stage: UOp) -> Value:
         if stage.src[0].op is not Ops.CONST:
-            raise CompileError(f"a stack buffer needs a constant size, not {stage.src[0]!r}")
+            raise CompileError(
+                f"a stack buffer needs a constant size, not {stage.src[0]!r}"
+            )
         text = self.code.write_at(0).stack(stage.dtype, int(stage.src[0].value))
         return Value(text, stage.dtype, 1, 0)
 
@@ -87,9 +102,13 @@ class Memory:
         code = self.code
         size = self.evaluate(stage.src[0])
         if size.level:
-            raise CompileError(f"the size of a packed buffer depends on a loop: {stage.src[0]!r}")
+            raise CompileError(
+                f"the size of a packed buffer depends on a loop: {stage.src[0]!r}"
+            )
         text = code.write_at(0).scratch(stage.dtype, self._scratch)
-        nbytes = code.add(code.scaled(stage.dtype.itemsize, size), code.number(LOCAL_ALIGN - 1))
+        nbytes = code.add(
+            code.scaled(stage.dtype.itemsize, size), code.number(LOCAL_ALIGN - 1)
+        )
         rounded = code.apply(Ops.AND, dt.index, nbytes, code.number(-LOCAL_ALIGN))
         self._scratch = code.add(self._scratch, rounded)
         return Value(text, stage.dtype, 1, 0)
@@ -101,8 +120,12 @@ class Memory:
         if found is not None:
             return found
         if buffer.op is not Ops.PARAM:
-            raise CompileError(f"a buffer is used before its STAGE statement: {buffer!r}")
-        text = self.code.write_at(0).parameter(cast(ParamArg, buffer.arg).slot, buffer.dtype)
+            raise CompileError(
+                f"a buffer is used before its STAGE statement: {buffer!r}"
+            )
+        text = self.code.write_at(0).parameter(
+            cast(ParamArg, buffer.arg).slot, buffer.dtype
+        )
         made = self._bases[key] = Value(text, buffer.dtype, 1, 0)
         return made
 
@@ -120,9 +143,17 @@ class Memory:
         pointer, more = self._advanced(buffer, tuple(placed.scalars), tuple(inner))
         constant = placed.constant + more
         index = self._index(placed) if placed.vectors else None
-        return Place(pointer, constant, placed.stride, index, self._align(buffer, placed, constant))
+        return Place(
+            pointer,
+            constant,
+            placed.stride,
+            index,
+            self._align(buffer, placed, constant),
+        )
 
-    def _advanced(self, buffer: UOp, terms: tuple[Scalar, ...], inner: tuple[int, ...]) -> tuple[Value, int]:
+    def _advanced(
+        self, buffer: UOp, terms: tuple[Scalar, ...], inner: tuple[int, ...]
+    ) -> tuple[Value, int]:
         """The buffer's beginning plus scalar terms, and a constant still to be added."""
         if not terms:
             return self.base(buffer), 0
@@ -143,7 +174,9 @@ class Memory:
                 constant += int(dt.from_bits(dt.index, value.bits))
                 continue
             known = levels.get(value.level)
-            levels[value.level] = value if known is None else self.code.add(known, value)
+            levels[value.level] = (
+                value if known is None else self.code.add(known, value)
+            )
         pointer = self.base(buffer)
         for level in sorted(levels):
             pointer = self.code.advance(pointer, levels[level])
@@ -161,12 +194,18 @@ class Memory:
         """The part of an offset that differs by lane in no simple way."""
         code = self.code
         lanes = code.lane_numbers(dt.index, self.scope.lanes)
-        total = code.apply(Ops.MUL, dt.index, lanes, code.number(placed.stride)) if placed.stride else None
+        total = (
+            code.apply(Ops.MUL, dt.index, lanes, code.number(placed.stride))
+            if placed.stride
+            else None
+        )
         for factor, atoms, by_lane in placed.vectors:
             term = self.product(factor, atoms)
             if by_lane:
                 term = code.apply(Ops.MUL, dt.index, term, lanes)
-            total = term if total is None else code.apply(Ops.ADD, dt.index, total, term)
+            total = (
+                term if total is None else code.apply(Ops.ADD, dt.index, total, term)
+            )
         assert total is not None
         return code.widen(total, self.scope.lanes)
 
@@ -189,10 +228,17 @@ class Memory:
         buffer = node.src[0]
         lanes = self.scope.lanes
         if is_register(buffer):
-            return self._masked_register(node, self.tiles.read(buffer, node.src[1], self.scope.unrolled, lanes))
+            return self._masked_register(
+                node, self.tiles.read(buffer, node.src[1], self.scope.unrolled, lanes)
+            )
         axes, changing = self.analysis.load_facts(node)
         unrolled = self.scope.unrolled
-        key = (node, lanes, *[unrolled[a] for a in axes], *[self.versions.get(b, 0) for b in changing])
+        key = (
+            node,
+            lanes,
+            *[unrolled[a] for a in axes],
+            *[self.versions.get(b, 0) for b in changing],
+        )
         found = self.code.known.get(key)
         if found is None:
             found = self.code.learn(key, self._load(node), self.code.top)
@@ -201,7 +247,9 @@ class Memory:
     def _masked_register(self, node: UOp, value: Value) -> Value:
         if len(node.src) == 2:
             return value
-        return self.code.select(self.evaluate(node.src[2]), value, self.evaluate(node.src[3]))
+        return self.code.select(
+            self.evaluate(node.src[2]), value, self.evaluate(node.src[3])
+        )
 
     def _load(self, node: UOp) -> Value:
         buffer = node.src[0]
@@ -226,10 +274,16 @@ class Memory:
             level -= 1
         return level
 
-    def _read(self, place: Place, mask: Value | None, other: Value | None, level: int) -> Value:
+    def _read(
+        self, place: Place, mask: Value | None, other: Value | None, level: int
+    ) -> Value:
         lanes = self.scope.lanes
         dtype = place.pointer.dtype
-        by_lane = place.stride != 0 or place.index is not None or (mask is not None and mask.lanes > 1)
+        by_lane = (
+            place.stride != 0
+            or place.index is not None
+            or (mask is not None and mask.lanes > 1)
+        )
         if not by_lane:
             lanes = 1
         elif place.index is not None or place.stride != 1:
@@ -243,7 +297,9 @@ class Memory:
         text = self.code.write_at(level).load_if(pointer, mask, other, place.align)
         return Value(text, dtype, lanes, level)
 
-    def _read_apart(self, place: Place, mask: Value | None, other: Value | None, level: int) -> Value:
+    def _read_apart(
+        self, place: Place, mask: Value | None, other: Value | None, level: int
+    ) -> Value:
         """Lanes that are not neighbours."""
         lanes = self.scope.lanes
         dtype = place.pointer.dtype
@@ -261,7 +317,9 @@ class Memory:
             return place.index
         lanes = self.scope.lanes
         narrow = abs(place.stride) * lanes < NEAR
-        return self.code.lane_numbers(dt.int32 if narrow else dt.index, lanes, place.stride)
+        return self.code.lane_numbers(
+            dt.int32 if narrow else dt.index, lanes, place.stride
+        )
 
     def _read_near(self, place: Place, level: int) -> Value:
         """Stride -1: a load and a reversal. Stride 2: two loads, the second so that it ends with the last lane."""
@@ -285,7 +343,9 @@ class Memory:
 
     def store(self, buffer: UOp, offset: UOp, value: Value, mask: Value | None) -> None:
         if is_register(buffer):
-            self.tiles.write(buffer, offset, self.scope.unrolled, self.scope.lanes, value, mask)
+            self.tiles.write(
+                buffer, offset, self.scope.unrolled, self.scope.lanes, value, mask
+            )
         elif mask is None or mask.bits is None:
             self._write(self.place(buffer, offset), value, mask)
         elif mask.bits:

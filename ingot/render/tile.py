@@ -86,7 +86,10 @@ class Tiles:
                 if layout.is_slot(first, lanes, stride):
                     slots[layout.stage, first] = store.stage
                 else:
-                    slots |= {layout.find(first + i * stride)[0]: store.stage for i in range(lanes)}
+                    slots |= {
+                        layout.find(first + i * stride)[0]: store.stage
+                        for i in range(lanes)
+                    }
         return slots
 
     def _places(self, store: RegisterStore, unrolled: Unrolled) -> Iterator[int]:
@@ -105,7 +108,9 @@ class Tiles:
             return parts.fixed(unrolled), parts.stride
         placed = parts.at(unrolled)
         if placed.scalars or placed.vectors:
-            raise CompileError(f"a register tile needs constant offsets once loops are unrolled, not {offset!r}")
+            raise CompileError(
+                f"a register tile needs constant offsets once loops are unrolled, not {offset!r}"
+            )
         return placed.constant, placed.stride
 
     def at(self, slot: Slot, stage: UOp) -> Value:
@@ -135,7 +140,9 @@ class Tiles:
         values = [self.at(slot, stage) for slot in slots]
         if len(slots) <= 2 and values[0].lanes > 1:
             number = {slot: i * values[0].lanes for i, slot in enumerate(slots)}
-            return self.code.shuffle(values[0], values[-1], [number[slot] + lane for slot, lane in parts])
+            return self.code.shuffle(
+                values[0], values[-1], [number[slot] + lane for slot, lane in parts]
+            )
         across = {lane for _, lane in parts}
         if len(slots) == len(parts) and len(across) == 1 and values[0].lanes > 1:
             return self._column(values, across.pop())
@@ -146,7 +153,9 @@ class Tiles:
         count, width = len(rows), rows[0].lanes
         if width >= count:
             return self._square(rows, lane // count * count, lane % count)
-        pieces = [self._square(rows[i : i + width], 0, lane) for i in range(0, count, width)]
+        pieces = [
+            self._square(rows[i : i + width], 0, lane) for i in range(0, count, width)
+        ]
         while len(pieces) > 1:
             pairs = zip(pieces[::2], pieces[1::2], strict=True)
             pieces = [self.code.shuffle(a, b, range(2 * a.lanes)) for a, b in pairs]
@@ -172,12 +181,22 @@ class Tiles:
 
     # --- writing ---
 
-    def write(self, stage: UOp, offset: UOp, unrolled: Unrolled, lanes: int, value: Value, mask: Value | None) -> None:
+    def write(
+        self,
+        stage: UOp,
+        offset: UOp,
+        unrolled: Unrolled,
+        lanes: int,
+        value: Value,
+        mask: Value | None,
+    ) -> None:
         first, stride = self.place(offset, unrolled)
         layout = self.layout(stage)
         count = lanes if stride else 1
         if stride == 0 and value.lanes > 1:
-            raise CompileError(f"a store of {value.lanes} different lanes to one register element: {offset!r}")
+            raise CompileError(
+                f"a store of {value.lanes} different lanes to one register element: {offset!r}"
+            )
         value = self.code.widen(value, count)
         if layout.is_slot(first, count, stride):
             self._put((layout.stage, first), stage, value, mask)
@@ -186,14 +205,22 @@ class Tiles:
         self._scatter(stage, parts, value, mask)
 
     def _put(self, slot: Slot, stage: UOp, value: Value, mask: Value | None) -> None:
-        self.held[slot] = value if mask is None else self.code.select(mask, value, self.at(slot, stage))
+        self.held[slot] = (
+            value
+            if mask is None
+            else self.code.select(mask, value, self.at(slot, stage))
+        )
 
-    def _scatter(self, stage: UOp, parts: Sequence[Part], value: Value, mask: Value | None) -> None:
+    def _scatter(
+        self, stage: UOp, parts: Sequence[Part], value: Value, mask: Value | None
+    ) -> None:
         """Lanes that land inside other slots."""
         for lane, (slot, place) in enumerate(parts):
             scalar = value if value.lanes == 1 else self.code.extract(value, lane)
             whole = self.at(slot, stage)
             if mask is not None:
                 chosen = mask if mask.lanes == 1 else self.code.extract(mask, lane)
-                scalar = self.code.select(chosen, scalar, self.code.extract(whole, place))
+                scalar = self.code.select(
+                    chosen, scalar, self.code.extract(whole, place)
+                )
             self.held[slot] = self.code.insert(whole, scalar, place)

@@ -44,7 +44,11 @@ def steps(lanes: int, itemsize: int) -> tuple[tuple[Picks, Picks], ...]:
     made = []
     unit = 1
     while unit < lanes:
-        made.append(_interleave(lanes, block, unit) if unit < block else _alternate(lanes, block))
+        made.append(
+            _interleave(lanes, block, unit)
+            if unit < block
+            else _alternate(lanes, block)
+        )
         unit *= 2
     return tuple(made)
 

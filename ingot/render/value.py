@@ -25,7 +25,9 @@ class Value:
 
     __slots__ = ("bits", "dtype", "lanes", "level", "text")
 
-    def __init__(self, text: str, dtype: DType, lanes: int, level: int, bits: int | None = None) -> None:
+    def __init__(
+        self, text: str, dtype: DType, lanes: int, level: int, bits: int | None = None
+    ) -> None:
         self.text = text
         self.dtype = dtype
         self.lanes = lanes
@@ -45,7 +47,9 @@ class Frame:
 
     __slots__ = ("forget", "kind", "label", "lines", "start", "stored")
 
-    def __init__(self, kind: FrameKind, label: str = "", stored: frozenset[Key] = frozenset()) -> None:
+    def __init__(
+        self, kind: FrameKind, label: str = "", stored: frozenset[Key] = frozenset()
+    ) -> None:
         self.kind = kind
         self.start = label  # LLVM: the basic block that it begins with
         self.label = label  # and the one that the next line belongs to
@@ -103,12 +107,20 @@ class Writer(Protocol):
 
     def load(self, pointer: Value, lanes: int, align: int) -> str: ...
     def load_if(self, pointer: Value, mask: Value, other: Value, align: int) -> str: ...
-    def gather(self, pointer: Value, index: Value, mask: Value | None, other: Value | None) -> str: ...
+    def gather(
+        self, pointer: Value, index: Value, mask: Value | None, other: Value | None
+    ) -> str: ...
     def store(self, pointer: Value, value: Value, align: int) -> None: ...
-    def store_if(self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int) -> None: ...
-    def scatter(self, pointer: Value, index: Value, value: Value, mask: Value | None) -> None: ...
+    def store_if(
+        self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int
+    ) -> None: ...
+    def scatter(
+        self, pointer: Value, index: Value, value: Value, mask: Value | None
+    ) -> None: ...
 
-    def new_frame(self, kind: FrameKind, stored: frozenset[Key] = frozenset()) -> Frame: ...
+    def new_frame(
+        self, kind: FrameKind, stored: frozenset[Key] = frozenset()
+    ) -> Frame: ...
     def close_loop(
         self,
         parent: Frame,
@@ -119,5 +131,9 @@ class Writer(Protocol):
         carried: Sequence[tuple[Carried, Value]],
     ) -> list[str]: ...
     def close_when(
-        self, parent: Frame, body: Frame, condition: Value, carried: Sequence[tuple[Carried, Value]]
+        self,
+        parent: Frame,
+        body: Frame,
+        condition: Value,
+        carried: Sequence[tuple[Carried, Value]],
     ) -> list[str]: ...

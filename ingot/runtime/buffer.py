@@ -9,13 +9,19 @@ import ctypes
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from ingot.errors import ArgumentError
 from ingot.runtime.pages import PAGE, map_huge_pages, map_pages, round_up, unmap_pages
+
+if TYPE_CHECKING:
+    # Loads slowly, and only people and checkers read it.
+    from numpy.typing import (
+        DTypeLike,
+        NDArray,
+    )
 
 __all__ = ["Allocator", "Buffer", "allocator"]
 
@@ -154,7 +160,7 @@ class Buffer:
         return Buffer(ctypes.addressof(lease), nbytes, lease)
 
     @staticmethod
-    def from_array(array: NDArray[Any]) -> "Buffer":
+    def from_array(array: "NDArray[Any]") -> "Buffer":
         """The array's own memory, borrowed: writes on either side are seen on the other."""
         if not array.flags.c_contiguous:
             fix = "copy it first: Buffer.copy_of(array)"
@@ -163,13 +169,13 @@ class Buffer:
         return Buffer(address, array.nbytes, array, writable=bool(array.flags.writeable))
 
     @staticmethod
-    def copy_of(array: NDArray[Any]) -> "Buffer":
+    def copy_of(array: "NDArray[Any]") -> "Buffer":
         """Fresh memory with the elements of the array in C order."""
         buffer = Buffer.allocate(array.nbytes)
         np.copyto(buffer.as_array(array.dtype, array.shape), array)
         return buffer
 
-    def as_array(self, dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    def as_array(self, dtype: "DTypeLike", shape: tuple[int, ...]) -> "NDArray[Any]":
         """A NumPy view of the first elements. It keeps the memory alive."""
         kind = np.dtype(dtype)
         if kind.itemsize * math.prod(shape) > self.nbytes:

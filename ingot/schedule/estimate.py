@@ -18,9 +18,21 @@ from ingot.kernel.nest import Kernel, Nest, Reduce, Store
 from ingot.schedule.nests import Draft
 
 Size = int | UOp
-_FREE = CASTS | {Ops.WHERE, Ops.CMPLT, Ops.CMPEQ, Ops.CMPNE, Ops.AND, Ops.OR, Ops.XOR, Ops.NOT}
+_FREE = CASTS | {
+    Ops.WHERE,
+    Ops.CMPLT,
+    Ops.CMPEQ,
+    Ops.CMPNE,
+    Ops.AND,
+    Ops.OR,
+    Ops.XOR,
+    Ops.NOT,
+}
 _COSTS = {Ops.MULACC: 2}
-_STEP, _CONTRACTION_STEP = 250, 15  # picoseconds of one thread: an element, a multiply-add in a register tile
+_STEP, _CONTRACTION_STEP = (
+    250,
+    15,
+)  # picoseconds of one thread: an element, a multiply-add in a register tile
 
 
 class Estimate(NamedTuple):
@@ -35,7 +47,10 @@ def estimate(made: Draft) -> Estimate:
     """What the nests of one kernel compute and touch."""
     kernel = made.kernel
     flops = _total(_flops(kernel, nest) for nest in kernel.nests)
-    nbytes = _total(count * made.buffers[slot].dtype.itemsize for slot, count in elements(made).items())
+    nbytes = _total(
+        count * made.buffers[slot].dtype.itemsize
+        for slot, count in elements(made).items()
+    )
     most: Size = 0
     for nest in kernel.nests:
         most = _larger(most, _picoseconds(kernel, nest))
@@ -49,7 +64,10 @@ def elements(made: Draft) -> dict[int, Size]:
         for param, offset in _accesses(nest):
             pattern, count = _pattern(made.kernel, nest, offset)
             seen.setdefault(cast(ParamArg, param.arg).slot, {})[pattern] = count
-    return {s: _smaller(_total(c.values()), product(made.buffers[s].shape)) for s, c in sorted(seen.items())}
+    return {
+        s: _smaller(_total(c.values()), product(made.buffers[s].shape))
+        for s, c in sorted(seen.items())
+    }
 
 
 def _accesses(nest: Nest) -> Iterable[tuple[UOp, UOp]]:
@@ -67,13 +85,18 @@ def _pattern(kernel: Kernel, nest: Nest, offset: UOp) -> tuple[object, Size]:
     found = split_affine(offset, list(counters))
     if found is None:
         inside = offset.toposort()
-        return offset, _product(extent for counter, extent in counters.items() if counter in inside)
+        return offset, _product(
+            extent for counter, extent in counters.items() if counter in inside
+        )
     strides, start = found
     runs: dict[UOp, list[Size]] = {}
     for counter, stride in strides.items():
         runs.setdefault(stride, []).append(counters[counter])
     count = _product(_total(extents) - (len(extents) - 1) for extents in runs.values())
-    return (start, frozenset((stride, tuple(extents)) for stride, extents in runs.items())), count
+    return (
+        start,
+        frozenset((stride, tuple(extents)) for stride, extents in runs.items()),
+    ), count
 
 
 def _flops(kernel: Kernel, nest: Nest) -> Size:
@@ -81,9 +104,13 @@ def _flops(kernel: Kernel, nest: Nest) -> Size:
     roots = nest.expressions()
     used: dict[UOp, frozenset[int]] = {}
     total: Size = 0
-    for node in UOp(Ops.SINK, dt.void, roots).toposort(lambda u: u.dtype is not dt.index):
+    for node in UOp(Ops.SINK, dt.void, roots).toposort(
+        lambda u: u.dtype is not dt.index
+    ):
         own = (
-            {cast(AxisArg, u.arg).id for u in node.toposort() if u.op is Ops.AXIS} if node.dtype is dt.index else set()
+            {cast(AxisArg, u.arg).id for u in node.toposort() if u.op is Ops.AXIS}
+            if node.dtype is dt.index
+            else set()
         )
         used[node] = frozenset(own).union(*(used.get(s, frozenset()) for s in node.src))
         if node.op in ELEMENTWISE and node.op not in _FREE and node.dtype.is_float:
@@ -95,14 +122,21 @@ def _flops(kernel: Kernel, nest: Nest) -> Size:
 def _combining(kernel: Kernel, nest: Nest) -> Size:
     if not isinstance(nest.body, Reduce):
         return 0
-    nodes = {u for c in nest.body.combines for u in c.toposort() if u.op in ELEMENTWISE and u.op not in _FREE}
+    nodes = {
+        u
+        for c in nest.body.combines
+        for u in c.toposort()
+        if u.op in ELEMENTWISE and u.op not in _FREE
+    }
     floats = sum(1 for u in nodes if u.dtype.is_float)
     return _product(_extent(kernel, a) for a in nest.loops) * floats
 
 
 def _picoseconds(kernel: Kernel, nest: Nest) -> Size:
     steps = _product(_extent(kernel, a) for a in nest.loops)
-    return steps * (_CONTRACTION_STEP if len(nest.loops) > 2 and nest.reduced else _STEP)
+    return steps * (
+        _CONTRACTION_STEP if len(nest.loops) > 2 and nest.reduced else _STEP
+    )
 
 
 # --- sizes: Python numbers while they can be ----------------------------------------------------------------------
@@ -128,11 +162,19 @@ def _total(sizes: Iterable[Size]) -> Size:
 
 
 def _smaller(a: Size, b: Size) -> Size:
-    return min(a, b) if isinstance(a, int) and isinstance(b, int) else _node(a).minimum(_node(b))
+    return (
+        min(a, b)
+        if isinstance(a, int) and isinstance(b, int)
+        else _node(a).minimum(_node(b))
+    )
 
 
 def _larger(a: Size, b: Size) -> Size:
-    return max(a, b) if isinstance(a, int) and isinstance(b, int) else _node(a).maximum(_node(b))
+    return (
+        max(a, b)
+        if isinstance(a, int) and isinstance(b, int)
+        else _node(a).maximum(_node(b))
+    )
 
 
 def _node(size: Size) -> UOp:

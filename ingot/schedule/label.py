@@ -14,9 +14,27 @@ from ingot.ir.opcode import ELEMENTWISE, Ops, ReduceArg
 from ingot.ops.lower import origin
 
 MOST_NAMES = 4
-_FOLDS = {Ops.ADD: "sum", Ops.MUL: "prod", Ops.MAX: "max", Ops.MIN: "min", Ops.OR: "any", Ops.AND: "all"}
-_WORDS = {Ops.MAX: "maximum", Ops.MIN: "minimum", Ops.FDIV: "div", Ops.IDIV: "floor_div", Ops.MOD: "remainder"}
-_WORDS |= {Ops.CMPLT: "less", Ops.CMPEQ: "equal", Ops.CMPNE: "not_equal", Ops.MULACC: "fma"}
+_FOLDS = {
+    Ops.ADD: "sum",
+    Ops.MUL: "prod",
+    Ops.MAX: "max",
+    Ops.MIN: "min",
+    Ops.OR: "any",
+    Ops.AND: "all",
+}
+_WORDS = {
+    Ops.MAX: "maximum",
+    Ops.MIN: "minimum",
+    Ops.FDIV: "div",
+    Ops.IDIV: "floor_div",
+    Ops.MOD: "remainder",
+}
+_WORDS |= {
+    Ops.CMPLT: "less",
+    Ops.CMPEQ: "equal",
+    Ops.CMPNE: "not_equal",
+    Ops.MULACC: "fma",
+}
 _TURNS = (Ops.PERMUTE, Ops.FLIP, Ops.PAD, Ops.STRIDE, Ops.WINDOW)
 
 
@@ -36,12 +54,16 @@ def inside(output: UOp, stored: Container[UOp]) -> list[UOp]:
     """The nodes that the kernel computes, the output first; sizes and the combines of reductions are none of them."""
 
     def is_leaf(node: UOp) -> bool:
-        return node is not output and (node.op in (Ops.BUFFER, Ops.PARAM) or node in stored)
+        return node is not output and (
+            node.op in (Ops.BUFFER, Ops.PARAM) or node in stored
+        )
 
     found: list[UOp] = []
     combines: set[UOp] = set()
     for node in output.toposort(lambda u: not is_leaf(u)):
-        if node.op is Ops.STATE or (node.op is not Ops.REDUCE and not combines.isdisjoint(node.src)):
+        if node.op is Ops.STATE or (
+            node.op is not Ops.REDUCE and not combines.isdisjoint(node.src)
+        ):
             combines.add(node)
         elif not is_leaf(node) and node.dtype is not dt.index:
             found.append(node)
@@ -66,4 +88,8 @@ def _moved(nodes: list[UOp]) -> str:
     if turns:
         return turns[0]
     sources = {s for u in nodes for s in u.src if s.dtype is not dt.index}
-    return "copy" if any(s.op is not Ops.CONST and s not in nodes for s in sources) else "fill"
+    return (
+        "copy"
+        if any(s.op is not Ops.CONST and s not in nodes for s in sources)
+        else "fill"
+    )

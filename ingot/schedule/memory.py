@@ -5,15 +5,13 @@ from __future__ import annotations
 import bisect
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 ALIGN = 64
 K = TypeVar("K")
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """A value: written at step `first`, last read at step `last`."""
 
     first: int

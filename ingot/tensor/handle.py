@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 import ingot.ops  # noqa: F401  # fills the registry
 from ingot import pipeline
@@ -24,7 +23,7 @@ from ingot.ops.op import REGISTRY, Op
 from ingot.ops.promotion import Operand
 from ingot.runtime.buffer import Buffer
 
-Array = NDArray[Any]
+Array = np.ndarray[Any, Any]
 
 
 Kind = tuple[DType, Shape]

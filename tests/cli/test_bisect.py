@@ -23,11 +23,17 @@ def test_a_right_expression(capsys: Capture) -> None:
     assert "source: softmax, machine code" in err
 
 
-def test_a_wrong_move_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_move_is_named(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fuse, "_drafts", {})
-    monkeypatch.setattr(moves, "_tiles", lambda extent, factor: (extent // factor).simplify())
+    monkeypatch.setattr(
+        moves, "_tiles", lambda extent, factor: (extent // factor).simplify()
+    )
     assert main(["bisect", "ig.softmax(t(3, 21), axis=-1)"]) == 1
-    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    lines = dict(
+        line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()
+    )
     assert lines["stage"] == "moves"
     assert lines["kernel"] == "softmax"
     assert lines["step"].startswith("split(")

@@ -9,6 +9,7 @@ import pytest
 import ingot
 from ingot.cli import COMMANDS, main
 from ingot.cli.env import columns, setting_rows
+from ingot.pipeline.session import Session
 from ingot.settings import TABLE, Settings
 
 
@@ -38,17 +39,23 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
 
 def run_python(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     from_here = {"PATH": "", **environment}
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, env=from_here)
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, env=from_here
+    )
 
 
 def test_python_m_ingot_reports_a_bad_setting() -> None:
     done = run_python("-m", "ingot", "env", DEBUG="loud", PYTHONPATH=":".join(sys.path))
     assert done.returncode == 1
-    assert done.stderr.startswith("ingot env: SettingError: setting DEBUG: given 'loud', wanted a whole number")
+    assert done.stderr.startswith(
+        "ingot env: SettingError: setting DEBUG: given 'loud', wanted a whole number"
+    )
     assert "Traceback" not in done.stderr
 
 
-def test_ctrl_c_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_ends_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(words: list[str]) -> int:
         raise KeyboardInterrupt
 
@@ -72,7 +79,10 @@ def test_env_says_where_a_value_comes_from() -> None:
 
 
 def test_columns_line_up() -> None:
-    assert columns([("a", "bb", "c"), ("aaa", "b", "cc")]) == ["a    bb  c", "aaa  b   cc"]
+    assert columns([("a", "bb", "c"), ("aaa", "b", "cc")]) == [
+        "a    bb  c",
+        "aaa  b   cc",
+    ]
 
 
 def test_env_loads_no_other_command() -> None:
@@ -82,7 +92,20 @@ def test_env_loads_no_other_command() -> None:
 
 
 def test_the_entry_point_is_installed() -> None:
-    found = [point for point in entry_points(group="console_scripts") if point.name == "ingot"]
+    found = [
+        point
+        for point in entry_points(group="console_scripts")
+        if point.name == "ingot"
+    ]
     if not found:
         pytest.skip("ingot is run from its folder, not installed")
     assert found[0].load() is main
+
+
+def test_env_measures_what_things_cost(
+    session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["env"]) == 0
+    assert "GFLOP/s a core, assumed" in capsys.readouterr().out
+    assert main(["env", "--measure"]) == 0
+    assert "GFLOP/s a core, measured" in capsys.readouterr().out

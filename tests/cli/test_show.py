@@ -45,8 +45,12 @@ def test_other_languages_and_devices(capsys: Capture) -> None:
 
 def test_a_replaced_stage_goes_on(capsys: Capture, tmp_path: Path) -> None:
     file = tmp_path / "tree.txt"
-    file.write_text(shown(capsys, "t(9) + 1.0", "--exact").replace("const(1.0,", "const(2.5,"))
-    assert "+ 2.5" in shown(capsys, "t(9) + 1.0", "--stage", "decompose", "--replace", f"tree={file}")
+    file.write_text(
+        shown(capsys, "t(9) + 1.0", "--exact").replace("const(1.0,", "const(2.5,")
+    )
+    assert "+ 2.5" in shown(
+        capsys, "t(9) + 1.0", "--stage", "decompose", "--replace", f"tree={file}"
+    )
 
 
 def test_several_tensors_are_one_program(capsys: Capture) -> None:
@@ -62,20 +66,27 @@ def test_several_tensors_are_one_program(capsys: Capture) -> None:
         (["t(3"], "SyntaxError"),
         (["3 + 4"], "EXPR gives no tensor: given '3 + 4', a int"),
         (["t(3) @ t(4)"], "ShapeError"),
-        (["t(3)", "--stage", "soup"], "no such stage: given 'soup', wanted one of program"),
+        (
+            ["t(3)", "--stage", "soup"],
+            "no such stage: given 'soup', wanted one of program",
+        ),
         (["t(3)", "--replace", "tree"], "STAGE=FILE"),
         (["t(3)", "--stage", "fuse", "--exact"], "no text that rebuilds it"),
         ([], "no expression"),
     ],
 )
-def test_mistakes_are_explained(words: list[str], message: str, capsys: Capture) -> None:
+def test_mistakes_are_explained(
+    words: list[str], message: str, capsys: Capture
+) -> None:
     assert message in refused(capsys, *words)
 
 
 def test_inputs_are_the_same_in_every_run() -> None:
     from ingot.cli.expression import tensors
 
-    first, second = (tensors("t(3), t(3), t(2, dtype='int32'), t(4, dtype='bool')") for _ in range(2))
+    first, second = (
+        tensors("t(3), t(3), t(2, dtype='int32'), t(4, dtype='bool')") for _ in range(2)
+    )
     assert [a.tolist() for a in first] == [b.tolist() for b in second]
     assert first[0].tolist() != first[1].tolist()
     assert [str(a.dtype) for a in first] == ["float32", "float32", "int32", "bool"]

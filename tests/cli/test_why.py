@@ -26,19 +26,29 @@ def test_two_kernels_and_why(capsys: Capture) -> None:
 
 def test_bytes_and_operations(capsys: Capture) -> None:
     lines = lines_of("ig.softmax(t(64, 1000), axis=-1)", capsys)
-    assert any("500 KiB: reads 250 KiB of f32[64, 1000], writes 250 KiB of f32[64, 1000]" in line for line in lines)
+    assert any(
+        "500 KiB: reads 250 KiB of f32[64, 1000], writes 250 KiB of f32[64, 1000]"
+        in line
+        for line in lines
+    )
     assert any("work       448 KFLOP" in line for line in lines)
 
 
 def test_prices_of_what_was_not_chosen(capsys: Capture) -> None:
     lines = lines_of("ig.softmax(t(64, 1000), axis=-1)", capsys)
     rejected = [line for line in lines if "not chosen" in line]
-    assert any("storing softmax > exp f32[64, 1000]: 51.2 us more for memory" in line for line in rejected)
+    assert any(
+        "storing softmax > exp f32[64, 1000]: 51.2 us more for memory" in line
+        for line in rejected
+    )
 
 
 def test_an_intermediate_says_what_recomputing_costs(capsys: Capture) -> None:
     lines = lines_of("(lambda y: (y @ y, y.sum()))(ig.relu(t(8, 8) @ t(8, 8)))", capsys)
-    assert any("computing it in each reader again: a reduction for every element" in line for line in lines)
+    assert any(
+        "computing it in each reader again: a reduction for every element" in line
+        for line in lines
+    )
 
 
 def test_mistakes_are_explained(capsys: Capture) -> None:

@@ -12,7 +12,13 @@ from tests.architecture.sources import ROOT
 
 def test_the_tour_runs_to_its_end() -> None:
     environment = child_environment(PYTHONPATH=str(ROOT))
-    done = subprocess.run([sys.executable, "docs/tour.py"], cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "docs/tour.py"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("computes what NumPy does") == 7
     assert "define i64 @" in done.stdout

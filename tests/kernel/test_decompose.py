@@ -30,7 +30,25 @@ FUNCTIONS: dict[Ops, Function] = {
     Ops.SQRT: np.sqrt,
     Ops.POW: np.power,
 }
-NUMBERS = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 0.5, -0.5, 3.0, -3.0, 2.5, -2.5, 7.0, 1e10, -1e10]
+NUMBERS = [
+    0.0,
+    -0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1.0,
+    -1.0,
+    2.0,
+    0.5,
+    -0.5,
+    3.0,
+    -3.0,
+    2.5,
+    -2.5,
+    7.0,
+    1e10,
+    -1e10,
+]
 EDGES = {
     dt.float32: [
         1e-45,
@@ -83,9 +101,13 @@ def ulps(got: Array, wanted: Array) -> Array:
     with np.errstate(all="ignore"):
         near = wanted.astype(got.dtype)
         finite = np.where(np.isfinite(near), near, np.finfo(got.dtype).max)
-        distance = np.abs(got.astype(wanted.dtype) - wanted) / np.abs(np.spacing(finite)).astype(wanted.dtype)
+        distance = np.abs(got.astype(wanted.dtype) - wanted) / np.abs(
+            np.spacing(finite)
+        ).astype(wanted.dtype)
     same = (got == near) | (np.isnan(got) & np.isnan(near))
-    return np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance)).astype(np.float64)
+    return np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance)).astype(
+        np.float64
+    )
 
 
 def check(op: Ops, dtype: dt.DType, reference: Function, *args: Array) -> None:
@@ -95,29 +117,51 @@ def check(op: Ops, dtype: dt.DType, reference: Function, *args: Array) -> None:
     got = computed(op, dtype, *args)
     worst = int(np.argmax(ulps(got, wanted)))
     shown = f"{op.name}({', '.join(repr(a[worst]) for a in args)}) = {got[worst]!r}, wanted {wanted[worst]!r}"
-    assert ulps(got, wanted)[worst] <= MOST_ULP, f"{ulps(got, wanted)[worst]:.2f} ulp: {shown}"
+    assert ulps(got, wanted)[worst] <= MOST_ULP, (
+        f"{ulps(got, wanted)[worst]:.2f} ulp: {shown}"
+    )
     numbers = ~np.isnan(got)
-    assert np.array_equal(np.signbit(got)[numbers], np.signbit(wanted)[numbers]), "a sign is wrong"
+    assert np.array_equal(np.signbit(got)[numbers], np.signbit(wanted)[numbers]), (
+        "a sign is wrong"
+    )
 
 
 def sample(dtype: dt.DType) -> Array:
     """Numbers of every magnitude, dense ones where most functions do something, and special ones."""
     kind = dt.to_numpy(dtype)
     rng = np.random.default_rng(11)
-    bits = rng.integers(0, 2**dtype.bits, 60000, dtype=np.uint64).astype(f"u{dtype.itemsize}").view(kind)
-    near = [rng.uniform(a, b, 40000) for a, b in ((-1, 1), (0.5, 2), (-10, 10), (-110, 110))]
-    limits = [rng.uniform(-1080, 1080, 20000)] if dtype is dt.float64 else [rng.uniform(-152, 130, 20000)]
+    bits = (
+        rng.integers(0, 2**dtype.bits, 60000, dtype=np.uint64)
+        .astype(f"u{dtype.itemsize}")
+        .view(kind)
+    )
+    near = [
+        rng.uniform(a, b, 40000) for a, b in ((-1, 1), (0.5, 2), (-10, 10), (-110, 110))
+    ]
+    limits = (
+        [rng.uniform(-1080, 1080, 20000)]
+        if dtype is dt.float64
+        else [rng.uniform(-152, 130, 20000)]
+    )
     with np.errstate(all="ignore"):
-        return np.concatenate([bits, *near, *limits, NUMBERS, EDGES[dtype]]).astype(kind)
+        return np.concatenate([bits, *near, *limits, NUMBERS, EDGES[dtype]]).astype(
+            kind
+        )
 
 
-needs_long_double = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="needs a wider reference")
+needs_long_double = pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant < 63, reason="needs a wider reference"
+)
 FLOAT32 = [pytest.param(dt.float32, id="float32")]
 FLOAT64 = [pytest.param(dt.float64, id="float64", marks=needs_long_double)]
 
 
 @pytest.mark.parametrize("dtype", FLOAT32 + FLOAT64)
-@pytest.mark.parametrize("op", [op for op in FUNCTIONS if op not in (Ops.SIN, Ops.POW)], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op",
+    [op for op in FUNCTIONS if op not in (Ops.SIN, Ops.POW)],
+    ids=lambda op: op.name,
+)
 def test_functions(op: Ops, dtype: dt.DType) -> None:
     check(op, dtype, FUNCTIONS[op], sample(dtype))
 
@@ -132,11 +176,22 @@ def test_sin_of_all_float32() -> None:
 def test_sin_of_float64() -> None:
     rng = np.random.default_rng(5)
     turns = np.round(rng.uniform(-1e6, 1e6, 20000)) * np.pi
-    values = np.concatenate([rng.uniform(-10, 10, 20000), 10 ** rng.uniform(-300, 28, 20000), turns, NUMBERS])
+    values = np.concatenate(
+        [
+            rng.uniform(-10, 10, 20000),
+            10 ** rng.uniform(-300, 28, 20000),
+            turns,
+            NUMBERS,
+        ]
+    )
     check(Ops.SIN, dt.float64, np.sin, values)
 
 
-LARGE_ANGLES = [(1e10, -0.48750602508751066), (3.7764347e25, -0.9879049103796517), (3.4028235e38, -0.5218765)]
+LARGE_ANGLES = [
+    (1e10, -0.48750602508751066),
+    (3.7764347e25, -0.9879049103796517),
+    (3.4028235e38, -0.5218765),
+]
 
 
 @pytest.mark.parametrize(("angle", "wanted"), LARGE_ANGLES)
@@ -196,10 +251,18 @@ def test_power(dtype: dt.DType) -> None:
     x = [left, np.abs(many), rng.uniform(0.5, 2, 50000), rng.permutation(many)]
     y = [right, rng.uniform(-4, 4, len(many)), rng.uniform(-1000, 1000, 50000), many]
     with np.errstate(over="ignore"):
-        check(Ops.POW, dtype, np.power, np.concatenate(x).astype(kind), np.concatenate(y).astype(kind))
+        check(
+            Ops.POW,
+            dtype,
+            np.power,
+            np.concatenate(x).astype(kind),
+            np.concatenate(y).astype(kind),
+        )
 
 
-@pytest.mark.parametrize("op", [Ops.EXP, Ops.TANH, Ops.LOG, Ops.SIN], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [Ops.EXP, Ops.TANH, Ops.LOG, Ops.SIN], ids=lambda op: op.name
+)
 def test_float16_is_rounded_once(op: Ops) -> None:
     """Through float32: never further than half a unit and a little from the exact value."""
     x = np.arange(2**16, dtype=np.uint16).view(np.float16)
@@ -217,7 +280,9 @@ def test_bfloat16_is_rounded_once() -> None:
         exact = computed(Ops.EXP, dt.float32, wide)
     nearest = [dt.to_bits(dt.bfloat16, float(v)) for v in exact[~np.isnan(wide)]]
     assert np.array_equal(got[~np.isnan(wide)], nearest)
-    assert np.isnan((got.astype(np.uint32) << 16).view(np.float32)[np.isnan(wide)]).all()
+    assert np.isnan(
+        (got.astype(np.uint32) << 16).view(np.float32)[np.isnan(wide)]
+    ).all()
 
 
 # --- the rewriting itself ---
@@ -225,13 +290,19 @@ def test_bfloat16_is_rounded_once() -> None:
 
 def operations(op: Ops, count: int = 1) -> int:
     """How many elementwise nodes a float32 function becomes."""
-    made = decompose(UOp(op, dt.float32, tuple(load(param(i), 0) for i in range(count))))
+    made = decompose(
+        UOp(op, dt.float32, tuple(load(param(i), 0) for i in range(count)))
+    )
     moves = {Ops.BITCAST, Ops.CAST}
-    return sum(node.op in ELEMENTWISE and node.op not in moves for node in made.toposort())
+    return sum(
+        node.op in ELEMENTWISE and node.op not in moves for node in made.toposort()
+    )
 
 
 @pytest.mark.parametrize(
-    ("op", "most"), [(Ops.EXP, 18), (Ops.EXP2, 17), (Ops.TANH, 28), (Ops.LOG, 30), (Ops.ERF, 34)], ids=str
+    ("op", "most"),
+    [(Ops.EXP, 18), (Ops.EXP2, 17), (Ops.TANH, 28), (Ops.LOG, 30), (Ops.ERF, 34)],
+    ids=str,
 )
 def test_functions_are_short(op: Ops, most: int) -> None:
     assert operations(op) <= most
@@ -241,7 +312,9 @@ def test_twice_is_once() -> None:
     x, n = load(param(0), 0), load(param(1, dt.int32), 0)
     half = load(param(2, dt.float16), 0)
     quotient = n.alu(Ops.IDIV, n).alu(Ops.SHL, n).alu(Ops.MOD, n)
-    tree = (UOp(Ops.TANH, dt.float32, (x,)) * half.cast(dt.float32)).cast(dt.int32) + quotient
+    tree = (UOp(Ops.TANH, dt.float32, (x,)) * half.cast(dt.float32)).cast(
+        dt.int32
+    ) + quotient
     once = decompose(tree)
     assert once is not tree
     assert decompose(once) is once
@@ -258,8 +331,18 @@ def test_long_and_shared_expressions() -> None:
 
 def test_statements_are_decomposed_in_place() -> None:
     n = size("n")
-    body = loop(0, n, store(param(1, writable=True), axis(0), UOp(Ops.EXP, dt.float32, (load(param(0), axis(0)),))))
-    made = decompose(kernel(body, params=(param(0), param(1, writable=True)), sizes=(n,)))
+    body = loop(
+        0,
+        n,
+        store(
+            param(1, writable=True),
+            axis(0),
+            UOp(Ops.EXP, dt.float32, (load(param(0), axis(0)),)),
+        ),
+    )
+    made = decompose(
+        kernel(body, params=(param(0), param(1, writable=True)), sizes=(n,))
+    )
     assert made.op is Ops.KERNEL
     assert not any(node.op is Ops.EXP for node in made.toposort())
 

@@ -26,7 +26,11 @@ def tensor(*shape: int, seed: int = 0) -> ig.Tensor:
 
 def layer(rows: int = 5, inner: int = 7, columns: int = 9) -> ig.Tensor:
     """relu(x @ w + b)"""
-    x, w, b = tensor(rows, inner), tensor(inner, columns, seed=1), tensor(columns, seed=2)
+    x, w, b = (
+        tensor(rows, inner),
+        tensor(inner, columns, seed=1),
+        tensor(columns, seed=2),
+    )
     return ig.relu(x @ w + b)
 
 

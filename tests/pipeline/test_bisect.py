@@ -42,14 +42,33 @@ def softmax(rows: int = 5, columns: int = 37) -> ig.Tensor:
 
 def test_a_right_program_has_no_finding() -> None:
     x = tensor(5, 21)
-    assert bisect([(ig.gelu(x) @ tensor(21, 6, seed=1)).uop, x.argmax(axis=1).uop, (x.sum() > 0).uop]) is None
+    assert (
+        bisect(
+            [
+                (ig.gelu(x) @ tensor(21, 6, seed=1)).uop,
+                x.argmax(axis=1).uop,
+                (x.sum() > 0).uop,
+            ]
+        )
+        is None
+    )
 
 
 def test_each_level_is_run() -> None:
     lines: list[str] = []
     assert bisect([softmax().uop], lines.append) is None
     levels = list(dict.fromkeys(line.split(":")[0] for line in lines))
-    assert levels == ["program", "lower", "fuse", "family", "moves", "tree", "decompose", "source", "run"]
+    assert levels == [
+        "program",
+        "lower",
+        "fuse",
+        "family",
+        "moves",
+        "tree",
+        "decompose",
+        "source",
+        "run",
+    ]
     assert sum(line.startswith("moves: softmax, split(") for line in lines) > 2
 
 
@@ -58,7 +77,9 @@ def test_a_wrong_lowering(monkeypatch: pytest.MonkeyPatch) -> None:
         e = ig.Tensor.of(x).exp()
         return (e / (e.sum(axis=axis, keepdims=True) + 1.0)).uop
 
-    monkeypatch.setitem(REGISTRY, "softmax", replace(REGISTRY["softmax"], build=no_maximum))
+    monkeypatch.setitem(
+        REGISTRY, "softmax", replace(REGISTRY["softmax"], build=no_maximum)
+    )
     finding = found(ig.relu(softmax(3, 38)) + 1.0)
     assert finding.stage == "lower"
     assert finding.culprit == "the lowering of softmax"
@@ -69,7 +90,9 @@ def test_a_wrong_lowering(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_nests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Index arithmetic that is wrong: a permutation that does nothing."""
     monkeypatch.setitem(
-        nests._RULES, Ops.PERMUTE, lambda self, node, indices, valid: self.at(node.src[0], indices, valid)
+        nests._RULES,
+        Ops.PERMUTE,
+        lambda self, node, indices, valid: self.at(node.src[0], indices, valid),
     )
     finding = found(tensor(6, 6).T + 1.0)
     assert (finding.stage, finding.kernel) == ("fuse", "add")
@@ -78,7 +101,9 @@ def test_wrong_nests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_wrong_move(monkeypatch: pytest.MonkeyPatch) -> None:
     """A split that forgets the last, partial tile."""
-    monkeypatch.setattr(moves, "_tiles", lambda extent, factor: (extent // factor).simplify())
+    monkeypatch.setattr(
+        moves, "_tiles", lambda extent, factor: (extent // factor).simplify()
+    )
     finding = found(softmax(5, 39))
     assert (finding.stage, finding.kernel) == ("moves", "softmax")
     assert finding.culprit.startswith("split(")
@@ -89,10 +114,14 @@ def test_a_move_that_reads_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A split whose last tile is always full: the interpreter of trees sees it leave the buffer."""
     true_split = moves.split
 
-    def split(kernel: Any, loop: str, by: Any, outer: Any = None, inner: Any = None) -> Any:
+    def split(
+        kernel: Any, loop: str, by: Any, outer: Any = None, inner: Any = None
+    ) -> Any:
         moved = true_split(kernel, loop, by, outer, inner)
         inside = moved.loop(inner or f"{loop}i")
-        return moved.with_loops(replace(inside, extent=inside.capacity)).noted("split, badly")
+        return moved.with_loops(replace(inside, extent=inside.capacity)).noted(
+            "split, badly"
+        )
 
     monkeypatch.setattr("ingot.kernel.maps.split", split)
     finding = found(tensor(5, 7).T.contiguous() + 0.5)
@@ -148,9 +177,23 @@ def test_a_replaced_stage_is_what_is_looked_at() -> None:
 
 
 def test_a_finding_reads_as_rows() -> None:
-    finding = Finding("moves", "softmax", "vector('i')", "softmax > fdiv", "1 of 2 elements differ", ("algebra.py:7",))
+    finding = Finding(
+        "moves",
+        "softmax",
+        "vector('i')",
+        "softmax > fdiv",
+        "1 of 2 elements differ",
+        ("algebra.py:7",),
+    )
     lines = str(finding).splitlines()
-    assert [line.split()[0] for line in lines] == ["stage", "kernel", "step", "node", "wrong", "rule"]
+    assert [line.split()[0] for line in lines] == [
+        "stage",
+        "kernel",
+        "step",
+        "node",
+        "wrong",
+        "rule",
+    ]
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------
@@ -162,7 +205,9 @@ def test_rounding_is_no_difference() -> None:
     assert difference(wanted + np.float32(1.0), wanted, dt.float32) is not None
 
 
-@pytest.mark.parametrize(("got", "wanted"), [(np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf), (1.0, np.inf)])
+@pytest.mark.parametrize(
+    ("got", "wanted"), [(np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf), (1.0, np.inf)]
+)
 def test_special_values_are_exact(got: float, wanted: float) -> None:
     first, second = (np.array([0.0, value], np.float32) for value in (got, wanted))
     wrong = difference(first, second, dt.float32)
@@ -174,7 +219,10 @@ def test_special_values_are_exact(got: float, wanted: float) -> None:
 def test_integers_are_exact() -> None:
     a = np.array([[1, 2], [3, 4]])
     b = a + np.array([[0, 0], [1, 0]])
-    assert str(difference(a, b, dt.int64)) == "1 of 4 elements differ, first [1, 0]: 3 instead of 4"
+    assert (
+        str(difference(a, b, dt.int64))
+        == "1 of 4 elements differ, first [1, 0]: 3 instead of 4"
+    )
 
 
 def test_bfloat16_is_compared_as_numbers() -> None:

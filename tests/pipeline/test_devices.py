@@ -37,8 +37,13 @@ def test_several_results_on_python() -> None:
     assert same.numpy() == total.numpy()
 
 
-def test_null_compiles_and_runs_nothing(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingot.runtime.evaluation.Program.run", lambda self, *words: pytest.fail("it ran"))
+def test_null_compiles_and_runs_nothing(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "ingot.runtime.evaluation.Program.run",
+        lambda self, *words: pytest.fail("it ran"),
+    )
     with settings.override(device="NULL"):
         made = layer().numpy()
         assert made.shape == (5, 9)
@@ -58,14 +63,19 @@ def test_captured_functions_run_there_too(device: str, session: Session) -> None
 @pytest.mark.parametrize("device", ["CUDA", "OPENCL"])
 def test_a_device_that_is_not_here_is_refused(device: str) -> None:
     with settings.override(device=device):
-        with pytest.raises(DeviceError, match=f"no device {device} here: wanted CPU, PYTHON or NULL"):
+        with pytest.raises(
+            DeviceError, match=f"no device {device} here: wanted CPU, PYTHON or NULL"
+        ):
             layer().numpy()
         with pytest.raises(DeviceError, match="set DEVICE=CPU"):
             ig.jit(lambda x: x + 1.0)(tensor(3))
 
 
 def test_an_unknown_device_is_a_setting_error() -> None:
-    with pytest.raises(SettingError, match="one of CPU, CUDA"), settings.override(device="TPU"):
+    with (
+        pytest.raises(SettingError, match="one of CPU, CUDA"),
+        settings.override(device="TPU"),
+    ):
         pass
 
 

@@ -44,14 +44,21 @@ def test_1_a_line_a_schedule(printed: Printed) -> None:
 def test_1_names_the_line_that_asked(printed: Printed) -> None:
     (line,) = printed(1)
     where = int(line.rpartition(":")[2])
-    assert "layer().numpy()" in Path(__file__).read_text(encoding="utf-8").splitlines()[where - 1]
+    assert (
+        "layer().numpy()"
+        in Path(__file__).read_text(encoding="utf-8").splitlines()[where - 1]
+    )
 
 
 def test_2_a_line_a_kernel(printed: Printed) -> None:
     lines = printed(2)
     kernel = lines[-1]
-    assert re.match(r"relu_add_matmul +\d+\.\d\d us +\d+\.\d\d GFLOP/s +\d+\.\d\d GB/s$", kernel)
-    (compiled,) = [line for line in lines if line.startswith("compiled relu_add_matmul as ")]
+    assert re.match(
+        r"relu_add_matmul +\d+\.\d\d us +\d+\.\d\d GFLOP/s +\d+\.\d\d GB/s$", kernel
+    )
+    (compiled,) = [
+        line for line in lines if line.startswith("compiled relu_add_matmul as ")
+    ]
     for stage in ("moves", "tree", "decompose", "source", "object"):
         assert re.search(rf"\b{stage} \d+\.\d", compiled)
     (scheduled,) = [line for line in lines if line.startswith("scheduled:")]
@@ -59,12 +66,20 @@ def test_2_a_line_a_kernel(printed: Printed) -> None:
         assert re.search(rf"\b{stage} \d+\.\d", scheduled)
 
 
-def test_2_says_nothing_of_compiling_where_nothing_is_compiled(printed: Printed) -> None:
+def test_2_says_nothing_of_compiling_where_nothing_is_compiled(
+    printed: Printed,
+) -> None:
     printed(2)
     assert [line.split()[0] for line in printed(2)] == ["scheduled", "relu_add_matmul"]
 
 
-MARKS = {3: "split('", 4: "#include <stdint.h>", 5: "kernel r2(", 6: "define i64 @r2(", 7: ".globl"}
+MARKS = {
+    3: "split('",
+    4: "#include <stdint.h>",
+    5: "kernel r2(",
+    6: "define i64 @r2(",
+    7: ".globl",
+}
 
 
 @pytest.mark.parametrize("level", MARKS)
@@ -74,14 +89,18 @@ def test_3_to_7_each_show_one_thing_more(level: int, printed: Printed) -> None:
     assert shown == list(range(3, level + 1))
 
 
-def test_what_is_on_disk_is_shown_all_the_same(printed: Printed, session: Session) -> None:
+def test_what_is_on_disk_is_shown_all_the_same(
+    printed: Printed, session: Session
+) -> None:
     """A second process asks to see the moves of a kernel that the first has compiled."""
     printed(0)
     session.forges.clear()
     assert any(MARKS[3] in line for line in printed(3))
 
 
-def test_kernels_of_one_name_are_told_apart(session: Session, capfd: pytest.CaptureFixture[str]) -> None:
+def test_kernels_of_one_name_are_told_apart(
+    session: Session, capfd: pytest.CaptureFixture[str]
+) -> None:
     with settings.override(debug=2):
         ig.eval(tensor(4, 5).sum(axis=0), tensor(4, 5, seed=1).sum(axis=1))
     lines = capfd.readouterr().err.splitlines()

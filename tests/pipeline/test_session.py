@@ -19,10 +19,11 @@ from ingot.pipeline.session import Session
 from ingot.pipeline.store import Store, source_digest
 from ingot.runtime.cache import ObjectCache
 from ingot.settings import Codegen, child_environment, settings
-from ingot.target import host
+from ingot.target import Costs, host
 from tests.architecture.sources import ROOT
 from tests.pipeline.programs import array, layer, layer_wanted, sink_of, tensor
 
+COSTS = Costs(fma_gflops=80.0)
 PROGRAM = """
 import sys, numpy as np, ingot as ig
 from ingot.pipeline.session import session
@@ -35,8 +36,12 @@ print(session.forge().compiled, len(late), float(y.sum()))
 
 def second_process(cache: Path, **changes: str) -> tuple[int, int, float]:
     """(kernels compiled, modules of the compiler loaded, the result) of a process of its own."""
-    environment = child_environment(INGOT_CACHE_DIR=str(cache), PYTHONPATH=str(ROOT), **changes)
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+    environment = child_environment(
+        INGOT_CACHE_DIR=str(cache), PYTHONPATH=str(ROOT), **changes
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     compiled, late, total = done.stdout.split()
     return int(compiled), int(late), float(total)
@@ -78,16 +83,25 @@ def test_objects_that_are_gone_are_compiled_again(tmp_path: Path) -> None:
 def test_names_are_no_part_of_a_family(session: Session) -> None:
     """relu(x) and maximum(x, 0) are one kernel under two names."""
     ig.relu(tensor(40)).numpy()
-    np.testing.assert_array_equal(ig.maximum(tensor(41), 0.0).numpy(), np.maximum(array(41), 0))
+    np.testing.assert_array_equal(
+        ig.maximum(tensor(41), 0.0).numpy(), np.maximum(array(41), 0)
+    )
     assert session.forge().compiled == 1
-    labels = [step.label for schedule in session.forge().schedules.values() for step in schedule.recipe.steps]
+    labels = [
+        step.label
+        for schedule in session.forge().schedules.values()
+        for step in schedule.recipe.steps
+    ]
     assert labels == ["relu", "maximum"]
 
 
 def test_another_shape_compiles_nothing(session: Session) -> None:
     for rows, columns in ((5, 9), (6, 11), (7, 10)):
         np.testing.assert_allclose(
-            layer(rows, 7, columns).numpy(), layer_wanted(rows, 7, columns), rtol=1e-4, atol=1e-5
+            layer(rows, 7, columns).numpy(),
+            layer_wanted(rows, 7, columns),
+            rtol=1e-4,
+            atol=1e-5,
         )
     assert session.forge().compiled == 1
 
@@ -109,14 +123,22 @@ def test_a_guard_that_fails_gives_another_member(session: Session) -> None:
 
 
 def test_a_recipe_survives_being_text(session: Session) -> None:
-    recipe, _ = session.forge().compiler().schedule(sink_of(layer(), tensor(3) + 2.5), Report())
+    recipe, _ = (
+        session.forge().compiler().schedule(sink_of(layer(), tensor(3) + 2.5), Report())
+    )
     assert recipe_from_text(recipe.text()) == recipe
     values = [value.value for use in recipe.uses for value in use.values]
     assert 2.5 in values
 
 
 def test_a_recipe_holds_bits_of_floats() -> None:
-    use = Use("f" * 40, (Value("c0", "float32", 0.1), Value("n0", "index", "(n * 4)")), "1", "2", "3")
+    use = Use(
+        "f" * 40,
+        (Value("c0", "float32", 0.1), Value("n0", "index", "(n * 4)")),
+        "1",
+        "2",
+        "3",
+    )
     recipe = Recipe((0,), ("4",), (), (0, 0), (use,), (Step("add", 0, (0, 1)),))
     assert recipe_from_text(recipe.text()) == recipe
     assert use.names({"n": 3}) == {"c0": 0.1, "n0": 12}
@@ -124,7 +146,9 @@ def test_a_recipe_holds_bits_of_floats() -> None:
 
 def test_a_member_survives_being_text() -> None:
     launch = Launch("ab" * 32, "r2", "((n0 + 7) // 8)", "0")
-    member = Member(("(n0 < 8)",), (("g0", "max(n0, 1)"),), ("n0", "g0"), ((4, "n0"),), (launch,))
+    member = Member(
+        ("(n0 < 8)",), (("g0", "max(n0, 1)"),), ("n0", "g0"), ((4, "n0"),), (launch,)
+    )
     assert member_from_text(member.text()) == member
     assert member.fits({"n0": 7})
     assert not member.fits({"n0": 8})
@@ -134,8 +158,19 @@ def test_a_member_survives_being_text() -> None:
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_source_digest_follows_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for folder in ("", "ir", "kernel", "ops", "pipeline", "render", "runtime", "schedule"):
+def test_the_source_digest_follows_the_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (
+        "",
+        "ir",
+        "kernel",
+        "ops",
+        "pipeline",
+        "render",
+        "runtime",
+        "schedule",
+    ):
         (tmp_path / "package" / folder).mkdir(parents=True, exist_ok=True)
     source = tmp_path / "package" / "kernel" / "tree.py"
     source.write_text("a = 1\n")
@@ -152,14 +187,15 @@ def test_the_source_digest_follows_the_sources(tmp_path: Path, monkeypatch: pyte
 def test_keys_tell_settings_apart(tmp_path: Path) -> None:
     cache = ObjectCache(tmp_path, 1 << 20)
     recipe = Recipe((), (), (), (), (), ())
-    Store(cache, host(), Codegen()).keep_recipe("ab", recipe)
-    assert Store(cache, host(), Codegen()).recipe("ab") == recipe
-    assert Store(cache, host(), Codegen(noopt=True)).recipe("ab") is None
-    assert Store(cache, host(), Codegen()).recipe("cd") is None
+    Store(cache, host(), Codegen(), COSTS).keep_recipe("ab", recipe)
+    assert Store(cache, host(), Codegen(), COSTS).recipe("ab") == recipe
+    assert Store(cache, host(), Codegen(noopt=True), COSTS).recipe("ab") is None
+    assert Store(cache, host(), Codegen(), COSTS).recipe("cd") is None
+    assert Store(cache, host(), Codegen(), Costs(fma_gflops=7.0)).recipe("ab") is None
 
 
 def test_members_of_a_family_add_up(tmp_path: Path) -> None:
-    store = Store(ObjectCache(tmp_path, 1 << 20), host(), Codegen())
+    store = Store(ObjectCache(tmp_path, 1 << 20), host(), Codegen(), COSTS)
     one, two = Member(("a",), (), (), (), ()), Member(("b",), (), (), (), ())
     store.keep_member("ab", one)
     store.keep_member("ab", two)
@@ -167,14 +203,18 @@ def test_members_of_a_family_add_up(tmp_path: Path) -> None:
     assert store.members("ab") == [two, one]
 
 
-def test_only_so_many_schedules_are_kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_schedules_are_kept(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ingot.pipeline.session.KEPT_SCHEDULES", 2)
     for size in (3, 4, 5):
         (tensor(size) + 1.0).numpy()
     assert len(session.forge().schedules) == 2
 
 
-def test_only_so_many_programs_are_kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_programs_are_kept(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ingot.pipeline.session.KEPT_PROGRAMS", 2)
     n = ig.Variable("n", 1, 16)
     for size in (3, 4, 5):
@@ -186,5 +226,9 @@ def test_only_so_many_programs_are_kept(session: Session, monkeypatch: pytest.Mo
 def test_recipes_are_plain_text(session: Session, tmp_path: Path) -> None:
     with settings.override(debug=0):
         layer().numpy()
-    texts = [raw for path in (tmp_path / "cache").iterdir() if b"relu_add_matmul" in (raw := path.read_bytes())]
+    texts = [
+        raw
+        for path in (tmp_path / "cache").iterdir()
+        if b"relu_add_matmul" in (raw := path.read_bytes())
+    ]
     assert any(json.loads(raw[48:])[5][0][0] == "relu_add_matmul" for raw in texts)

@@ -14,7 +14,15 @@ from ingot.pipeline.host import Number, evaluate, source
 from ingot.pipeline.run_from import run_from
 from ingot.pipeline.session import Session
 from ingot.settings import settings
-from tests.pipeline.programs import array, layer, layer_wanted, sink_of, softmax_wanted, tensor, work
+from tests.pipeline.programs import (
+    array,
+    layer,
+    layer_wanted,
+    sink_of,
+    softmax_wanted,
+    tensor,
+    work,
+)
 
 MARKS = {
     "program": "name='matmul'",
@@ -39,7 +47,9 @@ def test_the_table_reads_from_one_level_to_the_next() -> None:
     assert all(" -> " in stage.change for stage in stages.STAGES)
 
 
-@pytest.mark.parametrize(("language", "mark"), [("c", "int64_t r2("), ("cuda", "__global__")])
+@pytest.mark.parametrize(
+    ("language", "mark"), [("c", "int64_t r2("), ("cuda", "__global__")]
+)
 def test_source_in_other_languages(language: str, mark: str) -> None:
     assert mark in stages.dump(sink_of(layer()), "source", work(language=language))
 
@@ -118,7 +128,9 @@ def test_an_edited_tree_is_what_runs(session: Session) -> None:
     out = np.zeros(33, np.float32)
     run_from("tree", edited, [array(33), out], {"n0": 33})
     np.testing.assert_allclose(out, array(33) + 5.0)
-    assert "+ 5.0" in stages.dump(sink_of(t), "decompose", work(replaced={"tree": edited}))
+    assert "+ 5.0" in stages.dump(
+        sink_of(t), "decompose", work(replaced={"tree": edited})
+    )
 
 
 def test_what_cannot_be_started_from_is_said() -> None:
@@ -139,7 +151,9 @@ def test_a_missing_size_is_named(session: Session) -> None:
 
 def test_the_spec_of_a_stage_is_checked_when_asked() -> None:
     sink = sink_of(layer())
-    broken = stages.dump(sink, "program", work(), exact=True)  # OP nodes have no place after lowering
+    broken = stages.dump(
+        sink, "program", work(), exact=True
+    )  # OP nodes have no place after lowering
     with settings.override(spec=1), pytest.raises(SpecError, match="after lower"):
         stages.dump(sink, "lower", work(replaced={"lower": broken}))
     stages.LOWER(sink, work(replaced={"lower": broken}))
@@ -147,13 +161,22 @@ def test_the_spec_of_a_stage_is_checked_when_asked() -> None:
 
 def test_all_stages_keep_their_specs() -> None:
     with settings.override(spec=1):
-        for program in (layer(), ig.softmax(tensor(3, 4), axis=-1), ig.arange(5) + 1, tensor(3, 4).argmax(axis=1)):
+        for program in (
+            layer(),
+            ig.softmax(tensor(3, 4), axis=-1),
+            ig.arange(5) + 1,
+            tensor(3, 4).argmax(axis=1),
+        ):
             stages.dump(sink_of(program), "decompose", work())
 
 
 def test_what_has_no_kernel_yet_is_said() -> None:
     x = tensor(3).uop
-    body = region.function("twice", (region.param(0, x.dtype, (3,)),), (region.param(0, x.dtype, (3,)) * 2,))
+    body = region.function(
+        "twice",
+        (region.param(0, x.dtype, (3,)),),
+        (region.param(0, x.dtype, (3,)) * 2,),
+    )
     (called,) = region.call(body, x)
     with pytest.raises(DeviceError, match="kernels cannot do CALL yet"):
         stages.fused(called.sink(), work())
@@ -161,6 +184,10 @@ def test_what_has_no_kernel_yet_is_said() -> None:
 
 def test_an_input_that_is_asked_for_is_copied(session: Session) -> None:
     x = array(3, 4)
-    (got,) = run_from("program", stages.dump(sink_of(ig.tensor(x)), "program", work(), exact=True), [x])
+    (got,) = run_from(
+        "program",
+        stages.dump(sink_of(ig.tensor(x)), "program", work(), exact=True),
+        [x],
+    )
     np.testing.assert_array_equal(got, x)
     assert not np.shares_memory(got, x)

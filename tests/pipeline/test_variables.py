@@ -18,7 +18,9 @@ def first_rows(x: ig.Tensor, count: int) -> ig.Tensor:
     return x.shrink(((0, n.bind(count)), None))
 
 
-def test_another_value_compiles_nothing(session: Session, capfd: pytest.CaptureFixture[str]) -> None:
+def test_another_value_compiles_nothing(
+    session: Session, capfd: pytest.CaptureFixture[str]
+) -> None:
     x = array(64, 8)
     counts = []
     for rows in (5, 64, 1, 33):
@@ -36,8 +38,12 @@ def test_reductions_and_matmul_over_a_symbolic_size(session: Session) -> None:
     x, w = array(64, 8), array(8, 6, seed=1)
     for rows in (7, 40):
         part = first_rows(ig.tensor(x), rows)
-        np.testing.assert_allclose(part.sum(axis=0).numpy(), x[:rows].sum(0), rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose((part @ ig.tensor(w)).numpy(), x[:rows] @ w, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            part.sum(axis=0).numpy(), x[:rows].sum(0), rtol=1e-4, atol=1e-4
+        )
+        np.testing.assert_allclose(
+            (part @ ig.tensor(w)).numpy(), x[:rows] @ w, rtol=1e-4, atol=1e-5
+        )
 
 
 def test_a_reshape_to_a_symbolic_size(session: Session) -> None:

@@ -37,7 +37,9 @@ def _llvm() -> Any:
 def _machine(target: Target) -> Any:
     features = ",".join(f"+{f}" for f in target.features)
     made = _llvm().Target.from_triple(target.triple)
-    return made.create_target_machine(cpu=target.cpu, features=features, opt=2, reloc="pic", codemodel="small")
+    return made.create_target_machine(
+        cpu=target.cpu, features=features, opt=2, reloc="pic", codemodel="small"
+    )
 
 
 def assembly(text: str, target: Target) -> str:
@@ -58,7 +60,12 @@ def from_llvm(text: str, name: str, target: Target) -> Native:
     data = object_code(text, target)
     compiler = binding.create_lljit_compiler(_machine(target))
     unique = "lib" + hashlib.sha256(data).hexdigest()[:16] + str(len(_kept))
-    library = binding.JITLibraryBuilder().add_object_img(data).export_symbol(name).link(compiler, unique)
+    library = (
+        binding.JITLibraryBuilder()
+        .add_object_img(data)
+        .export_symbol(name)
+        .link(compiler, unique)
+    )
     _kept.extend((compiler, library))
     return _function(library[name])
 
@@ -68,7 +75,11 @@ def from_c(text: str, name: str, level: str = "-O3") -> Native:
     source, library = folder / "kernel.c", folder / "kernel.so"
     source.write_text(text)
     flags = "-ffp-contract=off -std=c11 -Wall -Wextra -Werror -shared -fPIC".split()
-    done = subprocess.run(["gcc", level, *flags, str(source), "-o", str(library)], capture_output=True, text=True)
+    done = subprocess.run(
+        ["gcc", level, *flags, str(source), "-o", str(library)],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr + text
     loaded = ctypes.CDLL(str(library))
     _kept.append(loaded)
@@ -79,10 +90,17 @@ def from_c(text: str, name: str, level: str = "-O3") -> Native:
 
 
 def _function(address: int) -> Native:
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(address)
+    return ctypes.CFUNCTYPE(
+        ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
+    )(address)
 
 
-def compiled(kernel: UOp, language: str = "llvm", target: Target | None = None, level: str = "-O3") -> Native:
+def compiled(
+    kernel: UOp,
+    language: str = "llvm",
+    target: Target | None = None,
+    level: str = "-O3",
+) -> Native:
     wanted = target or host()
     name: str = kernel.arg.name  # type: ignore[union-attr]
     if language == "llvm":
@@ -99,7 +117,9 @@ def scalar_word(value: float) -> int:
 
 def block(buffers: Sequence[Array], scalars: Sequence[float] = ()) -> Any:
     """The argument block."""
-    words = [b.ctypes.data for b in buffers] + [scalar_word(s) & (2**64 - 1) for s in scalars]
+    words = [b.ctypes.data for b in buffers] + [
+        scalar_word(s) & (2**64 - 1) for s in scalars
+    ]
     return (ctypes.c_uint64 * max(1, len(words)))(*words)
 
 
@@ -111,7 +131,11 @@ def aligned(nbytes: int) -> Array:
 
 
 def call(
-    function: Native, buffers: Sequence[Array], scalars: Sequence[float] = (), chunks: int = 1, scratch: int = 0
+    function: Native,
+    buffers: Sequence[Array],
+    scalars: Sequence[float] = (),
+    chunks: int = 1,
+    scratch: int = 0,
 ) -> None:
     """Run every chunk."""
     memory = aligned(max(scratch, 64))

@@ -8,7 +8,22 @@ from random import Random
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops, Scope
-from tests.render.trees import axis, f32, fold, idx, kernel, load, loop, param, size, stage, store, unroll, vector, when
+from tests.render.trees import (
+    axis,
+    f32,
+    fold,
+    idx,
+    kernel,
+    load,
+    loop,
+    param,
+    size,
+    stage,
+    store,
+    unroll,
+    vector,
+    when,
+)
 
 LENGTH = 96  # elements of every buffer
 TILE = 32  # elements of every register tile
@@ -37,7 +52,9 @@ class Maker:
         self.stages = 0
         self.x, self.y = param(0), param(1, writable=True)
         self.tiles = [self._stage(TILE, Scope.REGISTER) for _ in range(2)]
-        self.local = self._stage(LENGTH, self.random.choice((Scope.STACK, Scope.PACKED)))
+        self.local = self._stage(
+            LENGTH, self.random.choice((Scope.STACK, Scope.PACKED))
+        )
 
     def _stage(self, elements: int, scope: Scope) -> UOp:
         self.stages += 1
@@ -52,12 +69,31 @@ class Maker:
 
     def make(self) -> UOp:
         v, i = self.axis(), self.axis()
-        fills = [vector(self.number(v), TILE, store(t, v, f32(float(n)))) for n, t in enumerate(self.tiles)]
+        fills = [
+            vector(self.number(v), TILE, store(t, v, f32(float(n))))
+            for n, t in enumerate(self.tiles)
+        ]
         clear = loop(self.number(i), LENGTH, store(self.local, i, load(self.x, i)))
         outside = Around()
-        body = [s for _ in range(self.random.randint(2, 4)) for s in self.statements(outside, 3)]
-        out = [vector(self.number(v), TILE, store(self.y, v + n * TILE, load(t, v))) for n, t in enumerate(self.tiles)]
-        return kernel(*self.tiles, self.local, *fills, clear, *body, *out, params=(self.x, self.y), sizes=(N,))
+        body = [
+            s
+            for _ in range(self.random.randint(2, 4))
+            for s in self.statements(outside, 3)
+        ]
+        out = [
+            vector(self.number(v), TILE, store(self.y, v + n * TILE, load(t, v)))
+            for n, t in enumerate(self.tiles)
+        ]
+        return kernel(
+            *self.tiles,
+            self.local,
+            *fills,
+            clear,
+            *body,
+            *out,
+            params=(self.x, self.y),
+            sizes=(N,),
+        )
 
     # --- statements ---
 
@@ -66,14 +102,20 @@ class Maker:
         return [self.statement(around, depth) for _ in range(count)]
 
     def statement(self, around: Around, depth: int) -> UOp:
-        makers = [self.put] if depth == 0 else [self.loop, self.unroll, self.vector, self.when, self.fold, self.put]
+        makers = (
+            [self.put]
+            if depth == 0
+            else [self.loop, self.unroll, self.vector, self.when, self.fold, self.put]
+        )
         if around.lanes is not None:
             makers = [self.put]
         return self.random.choice(makers)(around, depth - 1)
 
     def loop(self, around: Around, depth: int) -> UOp:
         a = self.axis()
-        extent, most = self.random.choice([(N, 7), (idx(3), 2), (idx(1), 0), (N // 2, 3), (N % 3, 1)])
+        extent, most = self.random.choice(
+            [(N, 7), (idx(3), 2), (idx(1), 0), (N // 2, 3), (N % 3, 1)]
+        )
         inside = around.inside(loops=[*around.loops, (a, most)])
         return loop(self.number(a), extent, *self.statements(inside, depth))
 
@@ -89,24 +131,36 @@ class Maker:
 
     def when(self, around: Around, depth: int) -> UOp:
         left = self.offset(around, LENGTH, lanes=False)
-        condition = self.random.choice((left < idx(self.random.randint(0, 9)), load(self.x, left) < 0.0))
+        condition = self.random.choice(
+            (left < idx(self.random.randint(0, 9)), load(self.x, left) < 0.0)
+        )
         return when(condition, *self.statements(around.inside(), depth))
 
     def fold(self, around: Around, depth: int) -> UOp:
         a, extent = self.axis(), self.random.choice((4, 8, 16))
-        target = load(self.random.choice(self.tiles), self.register(around, lanes=False))
+        target = load(
+            self.random.choice(self.tiles), self.register(around, lanes=False)
+        )
         value = load(self.x, self.offset(around.inside(lanes=(a, extent)), LENGTH))
         left, right = UOp.state(dt.float32, 0), UOp.state(dt.float32, 1)
         return fold(
-            self.number(a), extent, [target], [value], [self.random.choice((left + right, left.maximum(right)))]
+            self.number(a),
+            extent,
+            [target],
+            [value],
+            [self.random.choice((left + right, left.maximum(right)))],
         )
 
     def put(self, around: Around, depth: int) -> UOp:
         value = self.value(around, 2)
         mask = self.condition(around) if self.random.random() < 0.3 else None
         if self.random.random() < 0.5:
-            return store(self.random.choice(self.tiles), self.register(around), value, mask)
-        return store(self.random.choice((self.y, self.local)), self.target(around), value, mask)
+            return store(
+                self.random.choice(self.tiles), self.register(around), value, mask
+            )
+        return store(
+            self.random.choice((self.y, self.local)), self.target(around), value, mask
+        )
 
     # --- expressions ---
 
@@ -115,7 +169,9 @@ class Maker:
         total, room = idx(0), TILE - 1
         if lanes and around.lanes is not None:
             a, extent = around.lanes
-            step = self.random.choice([s for s in (1, 1, 2, 4, 8) if s * (extent - 1) <= room])
+            step = self.random.choice(
+                [s for s in (1, 1, 2, 4, 8) if s * (extent - 1) <= room]
+            )
             total, room = total + a * step, room - step * (extent - 1)
         for a, most in around.unrolled:
             step = self.random.choice([s for s in (0, 1, 4, 8, 16) if s * most <= room])
@@ -161,7 +217,9 @@ class Maker:
         a, b = self.value(around, depth - 1), self.value(around, depth - 1)
         if pick < 0.4:
             return self.condition(around).where(a, b)
-        return a.alu(self.random.choice((Ops.ADD, Ops.SUB, Ops.MUL, Ops.MAX, Ops.MIN)), b)
+        return a.alu(
+            self.random.choice((Ops.ADD, Ops.SUB, Ops.MUL, Ops.MAX, Ops.MIN)), b
+        )
 
     def leaf(self, around: Around) -> UOp:
         pick = self.random.random()
@@ -172,4 +230,9 @@ class Maker:
         if pick < 0.6:
             return load(self.random.choice(self.tiles), self.register(around))
         mask = self.condition(around) if self.random.random() < 0.3 else None
-        return load(self.random.choice((self.x, self.y, self.local)), self.offset(around, LENGTH), mask, 3.0)
+        return load(
+            self.random.choice((self.x, self.y, self.local)),
+            self.offset(around, LENGTH),
+            mask,
+            3.0,
+        )

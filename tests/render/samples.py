@@ -43,7 +43,11 @@ def chain(copies: int = 4, lanes: int = LANES) -> UOp:
         sigmoid = unary(Ops.RECIP, f32(1.0) + unary(Ops.EXP, -a))
         return unary(Ops.TANH, a * 1.5 + b) * sigmoid
 
-    main = loop(0, n // tile, unroll(1, copies, vector(2, lanes, store(y, inside, value(inside, None)))))
+    main = loop(
+        0,
+        n // tile,
+        unroll(1, copies, vector(2, lanes, store(y, inside, value(inside, None)))),
+    )
     masked = store(y, rest, value(rest, rest < n), rest < n)
     tail = loop(3, (n % tile + (lanes - 1)) // lanes, vector(2, lanes, masked))
     return kernel(main, tail, params=(x, y), sizes=(n, b), name="chain")
@@ -105,10 +109,18 @@ def softmax(lanes: int = LANES) -> UOp:
         tiles(store(y, inside, load(y, inside) * load(scale, 0))),
         tail(store(y, rest, load(y, rest, mask) * load(scale, 0), mask)),
     ]
-    return kernel(loop(0, rows, *body), params=(x, y), sizes=(rows, cols), name="softmax")
+    return kernel(
+        loop(0, rows, *body), params=(x, y), sizes=(rows, cols), name="softmax"
+    )
 
 
-def gemm(rows: int = 8, vectors: int = 3, copies: int = 4, repeat: bool = False, lanes: int = LANES) -> UOp:
+def gemm(
+    rows: int = 8,
+    vectors: int = 3,
+    copies: int = 4,
+    repeat: bool = False,
+    lanes: int = LANES,
+) -> UOp:
     """The inner tile of a matrix product: c[i, j] = sum over k of a[k, i] * b[k, j], edges masked."""
     k, m, n, ld = size("k"), size("m"), size("n"), size("ld")
     a, b, c = param(0), param(1), param(2, writable=True)
@@ -121,10 +133,24 @@ def gemm(rows: int = 8, vectors: int = 3, copies: int = 4, repeat: bool = False,
         return unroll(0, rows, unroll(1, vectors, vector(2, lanes, *body)))
 
     def step(p: UOp) -> UOp:
-        return tile(store(acc, at, fma(load(a, p * rows + i), load(b, p * columns + j * lanes + v), load(acc, at))))
+        return tile(
+            store(
+                acc,
+                at,
+                fma(
+                    load(a, p * rows + i),
+                    load(b, p * columns + j * lanes + v),
+                    load(acc, at),
+                ),
+            )
+        )
 
     column = j * lanes + v
-    out = unroll(1, vectors, vector(2, lanes, store(c, i * ld + column, load(acc, at), column < n)))
+    out = unroll(
+        1,
+        vectors,
+        vector(2, lanes, store(c, i * ld + column, load(acc, at), column < n)),
+    )
     body = (
         acc,
         tile(store(acc, at, 0.0)),
@@ -135,7 +161,9 @@ def gemm(rows: int = 8, vectors: int = 3, copies: int = 4, repeat: bool = False,
     times = size("times")
     if not repeat:
         return kernel(*body, params=(a, b, c), sizes=(k, m, n, ld), name="gemm")
-    return kernel(loop(6, times, *body), params=(a, b, c), sizes=(k, m, n, ld, times), name="gemm")
+    return kernel(
+        loop(6, times, *body), params=(a, b, c), sizes=(k, m, n, ld, times), name="gemm"
+    )
 
 
 def peak(accumulators: int = 12) -> UOp:

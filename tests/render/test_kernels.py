@@ -46,7 +46,9 @@ def test_chain_in_place(language: str) -> None:
 
 
 @language
-@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (2, 15), (3, 17), (4, 64), (5, 100), (2, 1000), (0, 8)])
+@pytest.mark.parametrize(
+    ("rows", "cols"), [(1, 1), (2, 15), (3, 17), (4, 64), (5, 100), (2, 1000), (0, 8)]
+)
 def test_softmax(language: str, rows: int, cols: int) -> None:
     x = 4 * random(rows, cols)
     y = np.zeros_like(x)
@@ -67,7 +69,10 @@ def test_softmax_of_nan_is_nan(language: str) -> None:
 
 
 @language
-@pytest.mark.parametrize(("k", "m", "n"), [(64, 8, 48), (63, 5, 33), (1, 1, 1), (0, 8, 48), (7, 8, 17), (6, 3, 16)])
+@pytest.mark.parametrize(
+    ("k", "m", "n"),
+    [(64, 8, 48), (63, 5, 33), (1, 1, 1), (0, 8, 48), (7, 8, 17), (6, 3, 16)],
+)
 def test_gemm(language: str, k: int, m: int, n: int) -> None:
     a, b = random(k, 8), random(k, 48)
     c = np.full((8, 50), 7, np.float32)
@@ -77,8 +82,20 @@ def test_gemm(language: str, k: int, m: int, n: int) -> None:
     np.testing.assert_allclose(c, wanted, atol=2e-5)
 
 
-SQUARES = [(16, 16, dt.float32), (8, 8, dt.float32), (4, 4, dt.float32), (8, 8, dt.float64), (16, 16, dt.uint16)]
-OBLONGS = [(8, 16, dt.float32), (16, 8, dt.float32), (4, 16, dt.int32), (16, 4, dt.float64), (32, 16, dt.int8)]
+SQUARES = [
+    (16, 16, dt.float32),
+    (8, 8, dt.float32),
+    (4, 4, dt.float32),
+    (8, 8, dt.float64),
+    (16, 16, dt.uint16),
+]
+OBLONGS = [
+    (8, 16, dt.float32),
+    (16, 8, dt.float32),
+    (4, 16, dt.int32),
+    (16, 4, dt.float64),
+    (32, 16, dt.int8),
+]
 
 
 @language

@@ -17,7 +17,21 @@ from ingot.render import llvm
 from ingot.target import X86_LEVELS, Target, host
 from tests.render import samples
 from tests.render.native import assembly, call, compiled
-from tests.render.trees import axis, f32, fma, kernel, load, loop, param, size, stage, store, unary, unroll, vector
+from tests.render.trees import (
+    axis,
+    f32,
+    fma,
+    kernel,
+    load,
+    loop,
+    param,
+    size,
+    stage,
+    store,
+    unary,
+    unroll,
+    vector,
+)
 
 V4, V3 = X86_LEVELS[0], X86_LEVELS[1]
 X, Y, N = param(0), param(1, writable=True), size("n")
@@ -53,39 +67,60 @@ def innermost(code: str) -> str:
 def test_index_arithmetic_stands_before_the_loop() -> None:
     row = P * N
     source = text(loop(0, N, loop(1, N, store(Y, row + J, load(X, row + J)))))
-    inner = [lines for label, lines in blocks(source).items() if label.startswith("body")][1]
+    inner = [
+        lines for label, lines in blocks(source).items() if label.startswith("body")
+    ][1]
     assert not any("mul" in line for line in inner)
 
 
 def test_a_load_that_does_not_change_stands_before_the_loop() -> None:
     source = text(loop(0, N, loop(1, N, store(Y, P * N + J, load(X, P) * 2.0))))
-    inner = [lines for label, lines in blocks(source).items() if label.startswith("body")][1]
+    inner = [
+        lines for label, lines in blocks(source).items() if label.startswith("body")
+    ][1]
     assert not any("load" in line or "fmul" in line for line in inner)
 
 
 def test_a_load_does_not_move_before_a_loop_that_may_not_run() -> None:
     """The read is out of range unless the loop runs."""
     tree = kernel(loop(0, N, store(Y, P, load(X, N - 1))), params=(X, Y), sizes=(N,))
-    guard = [lines for label, lines in blocks(llvm.render(tree, V4)).items() if label.startswith("guard")]
+    guard = [
+        lines
+        for label, lines in blocks(llvm.render(tree, V4)).items()
+        if label.startswith("guard")
+    ]
     assert any("load float" in line for lines in guard for line in lines)
 
 
 def test_a_load_of_a_buffer_that_the_loop_writes_stays() -> None:
     source = text(loop(0, N, store(Y, P, load(Y, 0) + 1.0)))
-    body = next(lines for label, lines in blocks(source).items() if label.startswith("body"))
+    body = next(
+        lines for label, lines in blocks(source).items() if label.startswith("body")
+    )
     assert any("load float" in line for line in body)
 
 
 def test_every_load_and_address_is_written_once() -> None:
     value = load(X, P * 16 + V)
     source = text(
-        loop(0, N, vector(3, 16, store(Y, P * 16 + V, value * value), store(Y, P * 16 + V + 64, value + 1.0)))
+        loop(
+            0,
+            N,
+            vector(
+                3,
+                16,
+                store(Y, P * 16 + V, value * value),
+                store(Y, P * 16 + V + 64, value + 1.0),
+            ),
+        )
     )
     assert source.count("load <16 x float>") == 1
 
 
 def test_scalars_stay_scalars() -> None:
-    source = text(loop(0, N, vector(3, 16, store(Y, P * 16 + V, load(X, P) * load(X, P + 1)))))
+    source = text(
+        loop(0, N, vector(3, 16, store(Y, P * 16 + V, load(X, P) * load(X, P + 1))))
+    )
     assert "fmul float" in source
     assert "fmul <16 x float>" not in source
 
@@ -114,7 +149,9 @@ def test_relu_is_one_instruction_and_keeps_nan() -> None:
 
 
 def test_the_maximum_of_two_values_takes_three_instructions() -> None:
-    tree = kernel(vector(3, 16, store(Y, V, load(X, V).maximum(load(X, V + 16)))), params=(X, Y))
+    tree = kernel(
+        vector(3, 16, store(Y, V, load(X, V).maximum(load(X, V + 16)))), params=(X, Y)
+    )
     code = assembly(llvm.render(tree, V4), V4)
     assert len(re.findall(r"\tv(?!mov|zero)\w+", code)) <= 3
 
@@ -126,7 +163,9 @@ def test_a_transpose_is_64_shuffles() -> None:
 
 def test_tail_masks_are_made_in_32_bits() -> None:
     at = P * 16 + V
-    code = assembly(text(loop(0, N, vector(3, 16, store(Y, at, load(X, at, at < N), at < N)))), V4)
+    code = assembly(
+        text(loop(0, N, vector(3, 16, store(Y, at, load(X, at, at < N), at < N)))), V4
+    )
     assert "vpcmpgtd" in code
     assert "vpcmpgtq" not in code
 
@@ -147,10 +186,14 @@ FUNCTIONS = (
 
 
 @pytest.mark.parametrize("target", [V4, V3], ids=lambda t: t.name)
-@pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.float16, dt.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [dt.float32, dt.float64, dt.float16, dt.bfloat16], ids=str
+)
 def test_no_function_is_called(dtype: dt.DType, target: Target) -> None:
     x, y = param(0, dtype), param(1, dtype, writable=True)
-    statements = [store(y, V + 16 * i, unary(op, load(x, V))) for i, op in enumerate(FUNCTIONS)]
+    statements = [
+        store(y, V + 16 * i, unary(op, load(x, V))) for i, op in enumerate(FUNCTIONS)
+    ]
     tree = decompose(kernel(vector(3, 16, *statements), params=(x, y)))
     code = assembly(llvm.render(tree, target), target)
     assert "call" not in code
@@ -178,13 +221,25 @@ def test_the_target_is_named() -> None:
 
 
 def test_the_same_tree_gives_the_same_text() -> None:
-    assert llvm.render(decompose(samples.softmax()), V4) == llvm.render(decompose(samples.softmax()), V4)
+    assert llvm.render(decompose(samples.softmax()), V4) == llvm.render(
+        decompose(samples.softmax()), V4
+    )
 
 
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, -0.0, 1e-45, 0.1, 3.4028235e38])
+@pytest.mark.parametrize(
+    "value", [math.inf, -math.inf, math.nan, -0.0, 1e-45, 0.1, 3.4028235e38]
+)
 def test_constants_keep_their_bits(value: float) -> None:
     y = np.zeros(1, np.float32)
-    call(compiled(kernel(store(param(0, writable=True), 0, f32(value)), params=(param(0, writable=True),))), [y])
+    call(
+        compiled(
+            kernel(
+                store(param(0, writable=True), 0, f32(value)),
+                params=(param(0, writable=True),),
+            )
+        ),
+        [y],
+    )
     assert y.view(np.uint32)[0] == np.float32(value).view(np.uint32)
 
 
@@ -192,14 +247,22 @@ def test_constants_keep_their_bits(value: float) -> None:
 
 
 def test_a_function_that_was_not_decomposed() -> None:
-    with pytest.raises(CompileError, match="no instruction for EXP: decompose the kernel"):
+    with pytest.raises(
+        CompileError, match="no instruction for EXP: decompose the kernel"
+    ):
         text(store(Y, 0, unary(Ops.EXP, load(X, 0))))
 
 
 def test_arithmetic_on_float16_that_was_not_decomposed() -> None:
     half = load(param(0, dt.float16), 0)
     with pytest.raises(CompileError, match="ADD of float16"):
-        llvm.render(kernel(store(param(1, dt.float16), 0, half + half), params=(param(0, dt.float16),)), V4)
+        llvm.render(
+            kernel(
+                store(param(1, dt.float16), 0, half + half),
+                params=(param(0, dt.float16),),
+            ),
+            V4,
+        )
 
 
 def test_a_register_at_a_place_that_changes() -> None:
@@ -251,7 +314,10 @@ def test_an_unrolled_loop_without_a_constant_extent() -> None:
 
 def test_multiply_add_of_integers_wraps() -> None:
     x, y = param(0, dt.int32), param(1, dt.int32, writable=True)
-    tree = kernel(vector(3, 8, store(y, V, fma(load(x, V), load(x, V), load(x, V)))), params=(x, y))
+    tree = kernel(
+        vector(3, 8, store(y, V, fma(load(x, V), load(x, V), load(x, V)))),
+        params=(x, y),
+    )
     data = np.array([2**30, -1, 3, 46341, 0, 7, -5, 2**31 - 1], np.int32)
     got = np.zeros_like(data)
     call(compiled(tree), [data, got])
@@ -261,6 +327,8 @@ def test_multiply_add_of_integers_wraps() -> None:
 
 def test_unrolled_copies_share_what_they_have_in_common() -> None:
     value = load(X, P) * load(X, P + 1)
-    source = text(loop(0, N, unroll(2, 8, store(Y, P * 8 + U, value + U.cast(dt.float32)))))
+    source = text(
+        loop(0, N, unroll(2, 8, store(Y, P * 8 + U, value + U.cast(dt.float32))))
+    )
     assert source.count("fmul") == 1
     assert source.count("store float") == 8

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType, Scalar
 from ingot.ir.node import UOp
-from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg
+from ingot.ir.opcode import (
+    FoldArg,
+    KernelArg,
+    LoopArg,
+    LoopKind,
+    Ops,
+    ParamArg,
+    Scope,
+    StageArg,
+)
 
 
 def idx(value: int) -> UOp:
@@ -30,21 +39,32 @@ def param(slot: int, dtype: DType = dt.float32, writable: bool = False) -> UOp:
     return UOp(Ops.PARAM, dtype, (), ParamArg(slot, writable))
 
 
-def stage(number: int, elements: int | UOp, scope: Scope = Scope.REGISTER, dtype: DType = dt.float32) -> UOp:
+def stage(
+    number: int,
+    elements: int | UOp,
+    scope: Scope = Scope.REGISTER,
+    dtype: DType = dt.float32,
+) -> UOp:
     count = idx(elements) if isinstance(elements, int) else elements
     return UOp(Ops.STAGE, dtype, (count,), StageArg(number, scope))
 
 
-def load(buffer: UOp, offset: UOp | int, mask: UOp | None = None, other: Scalar = 0) -> UOp:
+def load(
+    buffer: UOp, offset: UOp | int, mask: UOp | None = None, other: Scalar = 0
+) -> UOp:
     where = idx(offset) if isinstance(offset, int) else offset
     rest = () if mask is None else (mask, UOp.const(buffer.dtype, other))
     return UOp(Ops.LOAD, buffer.dtype, (buffer, where, *rest))
 
 
-def store(buffer: UOp, offset: UOp | int, value: UOp | Scalar, mask: UOp | None = None) -> UOp:
+def store(
+    buffer: UOp, offset: UOp | int, value: UOp | Scalar, mask: UOp | None = None
+) -> UOp:
     where = idx(offset) if isinstance(offset, int) else offset
     what = value if isinstance(value, UOp) else UOp.const(buffer.dtype, value)
-    return UOp(Ops.STORE, dt.void, (buffer, where, what, *(() if mask is None else (mask,))))
+    return UOp(
+        Ops.STORE, dt.void, (buffer, where, what, *(() if mask is None else (mask,)))
+    )
 
 
 def _loop(kind: LoopKind, number: int, extent: int | UOp, body: Sequence[UOp]) -> UOp:
@@ -72,7 +92,13 @@ def when(condition: UOp, *body: UOp) -> UOp:
     return UOp(Ops.WHEN, dt.void, (condition, *body))
 
 
-def fold(number: int, extent: int, targets: Sequence[UOp], values: Sequence[UOp], combines: Sequence[UOp]) -> UOp:
+def fold(
+    number: int,
+    extent: int,
+    targets: Sequence[UOp],
+    values: Sequence[UOp],
+    combines: Sequence[UOp],
+) -> UOp:
     arg = FoldArg(number, LoopKind.VECTOR, len(targets))
     return UOp(Ops.FOLD, dt.void, (idx(extent), *targets, *values, *combines), arg)
 
@@ -93,5 +119,7 @@ def kernel(
     scratch: UOp | None = None,
     name: str = "kernel",
 ) -> UOp:
-    arg = KernelArg(name, tuple(params), tuple(sizes), chunks or idx(1), scratch or idx(0))
+    arg = KernelArg(
+        name, tuple(params), tuple(sizes), chunks or idx(1), scratch or idx(0)
+    )
     return UOp(Ops.KERNEL, dt.void, body, arg)
