@@ -30,11 +30,25 @@ CHAINS = 12  # independent multiply-adds in flight: two units with four cycles o
 
 def burn_text() -> str:
     """args: turns. Time without memory traffic, at the clock that matrix multiplications run at."""
-    phis = [f"%x{c} = phi {WIDE} [ zeroinitializer, %entry ], [ %y{c}, %turn ]" for c in range(CHAINS)]
+    phis = [
+        f"%x{c} = phi {WIDE} [ zeroinitializer, %entry ], [ %y{c}, %turn ]"
+        for c in range(CHAINS)
+    ]
     fma = f"call {WIDE} @llvm.fma.v16f32"
-    steps = [f"%y{c} = {fma}({WIDE} %x{c}, {WIDE} %x{c}, {WIDE} %x{c})" for c in range(CHAINS)]
-    sums = [f"%s{c} = fadd {WIDE} %{'y0' if c == 1 else f's{c - 1}'}, %y{c}" for c in range(1, CHAINS)]
-    return BURN.format(phis="\n  ".join(phis), steps="\n  ".join(steps), sums="\n  ".join(sums), last=CHAINS - 1)
+    steps = [
+        f"%y{c} = {fma}({WIDE} %x{c}, {WIDE} %x{c}, {WIDE} %x{c})"
+        for c in range(CHAINS)
+    ]
+    sums = [
+        f"%s{c} = fadd {WIDE} %{'y0' if c == 1 else f's{c - 1}'}, %y{c}"
+        for c in range(1, CHAINS)
+    ]
+    return BURN.format(
+        phis="\n  ".join(phis),
+        steps="\n  ".join(steps),
+        sums="\n  ".join(sums),
+        last=CHAINS - 1,
+    )
 
 
 BURN = """
@@ -121,7 +135,10 @@ def show_barrier(kernels: Kernels, pool: Pool) -> None:
     program = barrier_program(kernels, pool, regions)
     program.run()
     times = [nanoseconds(program.run) / regions for _ in range(30)]
-    line(f"hot barrier, {pool.threads} threads", f"{median(times):7.0f} ns, best {min(times):.0f} ns")
+    line(
+        f"hot barrier, {pool.threads} threads",
+        f"{median(times):7.0f} ns, best {min(times):.0f} ns",
+    )
 
 
 # --- replay ---
@@ -140,7 +157,10 @@ def show_replay(kernels: Kernels, pool: Pool) -> None:
         "np.add of 8 floats": lambda: np.add(arrays[0], arrays[1], out=arrays[2]),
         "allocate and free 32 bytes": lambda: Buffer.allocate(32),
     }
-    rounds = [{name: nanoseconds(call, 2000) for name, call in calls.items()} for _ in range(40)]
+    rounds = [
+        {name: nanoseconds(call, 2000) for name, call in calls.items()}
+        for _ in range(40)
+    ]
     for name in calls:
         line(name, f"{median([row[name] for row in rounds]):7.0f} ns")
 
@@ -148,9 +168,16 @@ def show_replay(kernels: Kernels, pool: Pool) -> None:
 # --- after idleness ---
 
 
-def burn_program(kernels: Kernels, pool: Pool, turns: int, turn_ns: float) -> Program:
+def burn_program(
+    kernels: Kernels, pool: Pool, turns: int, turn_ns: float
+) -> Program:
     builder = ProgramBuilder()
-    builder.run(kernels["burn"], [turns // CHUNKS], chunks=CHUNKS, cost_ns=int(turns * turn_ns))
+    builder.run(
+        kernels["burn"],
+        [turns // CHUNKS],
+        chunks=CHUNKS,
+        cost_ns=int(turns * turn_ns),
+    )
     return builder.finish(pool)
 
 
@@ -161,18 +188,33 @@ def measure_turn(kernels: Kernels, single: Pool) -> float:
     return min(nanoseconds(program.run) for _ in range(30)) / turns
 
 
-def show_after_idle(kernels: Kernels, single: Pool, pool: Pool, turn_ns: float) -> None:
-    print(f"\nafter {IDLE * 1e3:.0f} ms of idleness    1 thread   {pool.threads} threads    ratio    hot: ratio")
+def show_after_idle(
+    kernels: Kernels, single: Pool, pool: Pool, turn_ns: float
+) -> None:
+    print(
+        f"\nafter {IDLE * 1e3:.0f} ms of idleness    1 thread   {pool.threads} threads    ratio    hot: ratio"
+    )
     for microseconds in (2, 5, 13, 50, 117, 465, 2000):
         turns = int(microseconds * 1000 / turn_ns)
-        one, many = (burn_program(kernels, p, turns, turn_ns) for p in (single, pool))
+        one, many = (
+            burn_program(kernels, p, turns, turn_ns) for p in (single, pool)
+        )
         cold = [(after_idle(one), after_idle(many)) for _ in range(60)]
         times = max(10, 5000 // microseconds)
-        hot = [(nanoseconds(one.run, times), nanoseconds(many.run, times)) for _ in range(20)]
-        alone, together = (median(column) / 1e3 for column in zip(*cold, strict=True))
-        ratio, hot_ratio = (median([m / o for o, m in pairs]) for pairs in (cold, hot))
+        hot = [
+            (nanoseconds(one.run, times), nanoseconds(many.run, times))
+            for _ in range(20)
+        ]
+        alone, together = (
+            median(column) / 1e3 for column in zip(*cold, strict=True)
+        )
+        ratio, hot_ratio = (
+            median([m / o for o, m in pairs]) for pairs in (cold, hot)
+        )
         work = f"{microseconds} us of work"
-        print(f"{work:21s} {alone:9.1f}   {together:9.1f} us {ratio:8.2f} {hot_ratio:13.2f}")
+        print(
+            f"{work:21s} {alone:9.1f}   {together:9.1f} us {ratio:8.2f} {hot_ratio:13.2f}"
+        )
 
 
 def after_idle(program: Program) -> float:
@@ -183,40 +225,65 @@ def after_idle(program: Program) -> float:
 # --- beside torch ---
 
 
-def show_beside_torch(kernels: Kernels, single: Pool, pool: Pool, turn_ns: float) -> None:
+def show_beside_torch(
+    kernels: Kernels, single: Pool, pool: Pool, turn_ns: float
+) -> None:
     try:
         import torch
     except ImportError:
         print("\ntorch is not installed: nothing to take turns with")
         return
-    print(f"\nin turns with torch.mm on {torch.get_num_threads()} threads    torch alone, ratio     ours alone, ratio")
+    print(
+        f"\nin turns with torch.mm on {torch.get_num_threads()} threads    torch alone, ratio     ours alone, ratio"
+    )
     for size in (256, 1024):
-        multiply = functools.partial(torch.matmul, torch.rand(size, size), torch.rand(size, size))
+        multiply = functools.partial(
+            torch.matmul, torch.rand(size, size), torch.rand(size, size)
+        )
         for microseconds in (300, 1000, 5000, 15000):
             turns = int(microseconds * 1000 / turn_ns)
             for threads, used in ((1, single), (pool.threads, pool)):
                 program = burn_program(kernels, used, turns, turn_ns)
-                show_pair(f"mm {size}, {microseconds} us on {threads}", multiply, program.run)
+                show_pair(
+                    f"mm {size}, {microseconds} us on {threads}",
+                    multiply,
+                    program.run,
+                )
 
 
-def show_pair(name: str, theirs: Callable[[], object], ours: Callable[[], object]) -> None:
+def show_pair(
+    name: str, theirs: Callable[[], object], ours: Callable[[], object]
+) -> None:
     """Each alone for a while, then in turns; several rounds, so that the clock's drift meets all."""
     rows = []
     for _ in range(7):
         theirs_alone = [nanoseconds(theirs) for _ in range(15)]
         ours_alone = [nanoseconds(ours) for _ in range(15)]
         both = [(nanoseconds(theirs), nanoseconds(ours)) for _ in range(15)]
-        rows.append([median(times) for times in (theirs_alone, ours_alone, *zip(*both, strict=True))])
-    torch_alone, our_alone = (median([row[i] for row in rows]) / 1e3 for i in (0, 1))
-    torch_ratio, our_ratio = (median([row[i + 2] / row[i] for row in rows]) for i in (0, 1))
-    print(f"{name:32s} {torch_alone:12.0f} us {torch_ratio:6.2f} {our_alone:14.0f} us {our_ratio:6.2f}")
+        rows.append(
+            [
+                median(times)
+                for times in (theirs_alone, ours_alone, *zip(*both, strict=True))
+            ]
+        )
+    torch_alone, our_alone = (
+        median([row[i] for row in rows]) / 1e3 for i in (0, 1)
+    )
+    torch_ratio, our_ratio = (
+        median([row[i + 2] / row[i] for row in rows]) for i in (0, 1)
+    )
+    print(
+        f"{name:32s} {torch_alone:12.0f} us {torch_ratio:6.2f} {our_alone:14.0f} us {our_ratio:6.2f}"
+    )
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         library = Library(ObjectCache(Path(directory), 1 << 26), host())
         kernels = library.functions(KEY, lambda: KERNELS + burn_text())
-        threads = int(sys.argv[1]) if len(sys.argv) > 1 else settings.runtime.threads
+        threads = (
+            int(sys.argv[1]) if len(sys.argv) > 1 else settings.runtime.threads
+        )
         single, pool = Pool(1, library), Pool(threads, library)
         turn_ns = measure_turn(kernels, single)
         show_barrier(kernels, pool)

@@ -140,7 +140,9 @@ def _whole_number(node: UOp) -> UOp | None:
 
 
 def _power(node: UOp) -> UOp | None:
-    return _elementary("power")(node) if node.dtype.is_float else integers.power(node)
+    return (
+        _elementary("power")(node) if node.dtype.is_float else integers.power(node)
+    )
 
 
 def _divide(node: UOp) -> UOp | None:
@@ -170,7 +172,9 @@ def _float_division(node: UOp) -> tuple[UOp, UOp]:
         below.alu(Ops.NOT),
         nu.absolute(rest).alu(Ops.CMPLT, nu.absolute(b)).alu(Ops.NOT),
     )
-    step = nu.choose(is_low, nu.like(a, -1.0), nu.choose(is_high, nu.like(a, 1.0), 0.0))
+    step = nu.choose(
+        is_low, nu.like(a, -1.0), nu.choose(is_high, nu.like(a, 1.0), 0.0)
+    )
     plain = nu.both(b.ne(0.0), nu.absolute(quotient) < float("inf"))
     quotient = nu.choose(plain, quotient + step, quotient)
     rest = nu.fma(-step, b, rest)
@@ -179,7 +183,9 @@ def _float_division(node: UOp) -> tuple[UOp, UOp]:
 
 def _infinite_divisor(a: UOp, b: UOp, quotient: UOp, rest: UOp) -> tuple[UOp, UOp]:
     """A finite number divided by an infinite one leaves itself, or the divisor if the signs differ."""
-    applies = nu.both(nu.absolute(b).eq(float("inf")), nu.absolute(a) < float("inf"))
+    applies = nu.both(
+        nu.absolute(b).eq(float("inf")), nu.absolute(a) < float("inf")
+    )
     differs = nu.both(a.ne(0.0), (a < 0.0).ne(b < 0.0))
     whole = differs.where(nu.like(a, -1.0), nu.like(a, 0.0))
     left = differs.where(b, a)

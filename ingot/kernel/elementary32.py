@@ -43,7 +43,12 @@ EXPM1 = (
 )
 # (log(1 + f) - f + f**2 / 2) / f**3 on sqrt(1/2) - 1 <= f <= sqrt(2) - 1, error 2**-27
 LOG = (
-    *(0.3333333134651184, -0.2500081956386566, 0.2000124156475067, -0.1662341058254242),
+    *(
+        0.3333333134651184,
+        -0.2500081956386566,
+        0.2000124156475067,
+        -0.1662341058254242,
+    ),
     *(
         0.14201585948467255,
         -0.13159599900245667,
@@ -95,9 +100,7 @@ SIN_PI = (
     -0.5982484087052338,
     0.07757288080173448,
 )
-INVERSE_PI = (
-    0x517CC1B727220A94FE13ABE8FA9A6EE06DB14ACC9E21C820FF28B1D5EF5DE2B0  # times 2**-256
-)
+INVERSE_PI = 0x517CC1B727220A94FE13ABE8FA9A6EE06DB14ACC9E21C820FF28B1D5EF5DE2B0  # times 2**-256
 
 
 def _reduced(x: UOp, multiplier: float, bias: int) -> tuple[UOp, UOp]:
@@ -128,7 +131,9 @@ def tanh(x: UOp) -> UOp:
     r, shifted = _reduced(inside, 2, 127)
     small = fma(r * r, horner(r, EXPM1), r)
     power = nu.power_of_two(shifted)
-    return nu.with_sign_of(nu.over_itself_plus_two(fma(power, small, power - 1.0)), x)
+    return nu.with_sign_of(
+        nu.over_itself_plus_two(fma(power, small, power - 1.0)), x
+    )
 
 
 def _log_parts(x: UOp) -> tuple[UOp, UOp]:
@@ -262,7 +267,9 @@ def power_special(x: UOp, y: UOp, magnitude: UOp) -> UOp:
     is_whole = y.alu(Ops.TRUNC).eq(y)
     half = y * 0.5
     is_odd = nu.both(is_whole, half.alu(Ops.TRUNC).ne(half))
-    negative = nu.both(nu.both(x < 0.0, like(x, -math.inf) < x), is_whole.alu(Ops.NOT))
+    negative = nu.both(
+        nu.both(x < 0.0, like(x, -math.inf) < x), is_whole.alu(Ops.NOT)
+    )
     sign = nu.choose(is_odd, nu.bits(x) & nu.sign_mask(x.dtype), 0)
     signed = (nu.bits(magnitude) | sign).bitcast(x.dtype)
     result = nu.choose(negative, like(x, math.nan), signed)

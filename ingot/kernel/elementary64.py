@@ -74,7 +74,12 @@ EXPM1 = (
 )
 # (log((1 + s) / (1 - s)) / s - 2) / s**2 in s**2 on |s| <= 0.1716, error 2**-66; and what follows its 2/3
 LOG = (
-    *(0.6666666666666666, 0.4000000000000491, 0.28571428569416724, 0.22222222606136852),
+    *(
+        0.6666666666666666,
+        0.4000000000000491,
+        0.28571428569416724,
+        0.22222222606136852,
+    ),
     *(
         0.18181778417008404,
         0.1538698641241343,
@@ -267,7 +272,9 @@ def sin(x: UOp) -> UOp:
     square = r * r
     correction = fma(square * -0.5, low, low)
     value = r + fma(r * square, horner(square, SIN), correction)
-    signed = nu.xor(nu.bits(value), nu.shifted_left(nu.bits(shifted), 63)).bitcast(F64)
+    signed = nu.xor(nu.bits(value), nu.shifted_left(nu.bits(shifted), 63)).bitcast(
+        F64
+    )
     known = nu.choose(nu.absolute(x) < 2.0**95, signed, math.nan)
     return nu.choose(nu.absolute(x) < 2.0**-27, x, known)
 
@@ -334,7 +341,9 @@ def _log_pair(f: UOp) -> Pair:
     cube, cube_low = nu.two_product(square, s)
     cube_low = fma(square, s_low, fma(square_low, s, cube_low))
     third, third_low = nu.two_product(cube, like(f, 2.0 / 3.0))
-    third_low = fma(cube, 3.700743415417188e-17, fma(cube_low, 2.0 / 3.0, third_low))
+    third_low = fma(
+        cube, 3.700743415417188e-17, fma(cube_low, 2.0 / 3.0, third_low)
+    )
     tail = cube * square * horner(square, LOG_TAIL)
     high, low = nu.fast_two_sum(s + s, third)
     return nu.fast_two_sum(high, low + ((s_low + s_low) + (third_low + tail)))

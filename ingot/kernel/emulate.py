@@ -14,7 +14,9 @@ from ingot.ir.opcode import Ops
 from ingot.kernel import numeric as nu
 from ingot.kernel.numeric import like
 
-SPLIT = 134217729.0  # 2**27 + 1: times this, a float64 falls into two halves of 26 bits
+SPLIT = (
+    134217729.0  # 2**27 + 1: times this, a float64 falls into two halves of 26 bits
+)
 LARGEST_SPLIT = 2.0**970
 
 
@@ -45,7 +47,9 @@ def _multiply_add(node: UOp) -> UOp:
     is_safe = nu.both(
         nu.absolute(product) < LARGEST_SPLIT, nu.absolute(total) < LARGEST_SPLIT
     )
-    is_small = nu.both(nu.absolute(a) < LARGEST_SPLIT, nu.absolute(b) < LARGEST_SPLIT)
+    is_small = nu.both(
+        nu.absolute(a) < LARGEST_SPLIT, nu.absolute(b) < LARGEST_SPLIT
+    )
     return nu.both(is_safe, is_small).where(refined, total)
 
 

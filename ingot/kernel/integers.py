@@ -37,7 +37,9 @@ def guarded_shift(node: UOp) -> UOp | None:
     width = node.dtype.bits
     if 0 <= amount.vmin and amount.vmax < width:
         return None
-    inside = nu.both(nu.either(amount.eq(0), like(amount, 0) < amount), amount < width)
+    inside = nu.both(
+        nu.either(amount.eq(0), like(amount, 0) < amount), amount < width
+    )
     safe = inside.where(amount, like(amount, 0))
     moved = UOp(node.op, node.dtype, (x, safe), tag=GUARDED)
     signed = node.op is Ops.SHR and node.dtype.kind is Kind.INT

@@ -58,6 +58,9 @@ def _check_once(kernel: Kernel, nest: Nest) -> None:
 def _offsets(nest: Nest) -> list[UOp]:
     """Where a nest touches the kernel's arguments."""
     loads = [
-        u.src[1] for e in nest.expressions() for u in e.toposort() if u.op is Ops.LOAD
+        u.src[1]
+        for e in nest.expressions()
+        for u in e.toposort()
+        if u.op is Ops.LOAD
     ]
     return [*loads, nest.body.offset] if isinstance(nest.body, Store) else loads

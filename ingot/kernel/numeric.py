@@ -141,7 +141,9 @@ def made_odd(x: UOp, is_inexact: UOp, outward: UOp) -> UOp:
 
 def power_of_two(shifted: UOp) -> UOp:
     """2**n where the low bits of `shifted` hold n + bias."""
-    return shifted_left(bits(shifted), MANTISSA[shifted.dtype]).bitcast(shifted.dtype)
+    return shifted_left(bits(shifted), MANTISSA[shifted.dtype]).bitcast(
+        shifted.dtype
+    )
 
 
 def scale(x: UOp, shifted: UOp) -> UOp:

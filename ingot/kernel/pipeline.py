@@ -63,9 +63,13 @@ def _check_independent(kernel: Kernel, fill: Nest, loop: Loop) -> None:
     """Nothing that the fill reads changes inside the loop."""
     written = {n.body.buffer for n in kernel.nests if isinstance(n.body, Store)}
     for expression in fill.expressions():
-        inside = [n for n in _read_nests(kernel, expression) if loop.axis in n.loops]
+        inside = [
+            n for n in _read_nests(kernel, expression) if loop.axis in n.loops
+        ]
         loads = [
-            u for u in expression.toposort() if u.op is Ops.LOAD and u.src[0] in written
+            u
+            for u in expression.toposort()
+            if u.op is Ops.LOAD and u.src[0] in written
         ]
         if inside or loads:
             what = inside[0].name if inside else "a buffer that this kernel writes"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import cast
 
+from ingot.errors import CompileError
 from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, Ops, ParamArg, VarArg
 from ingot.ir.shape import product
@@ -57,11 +58,12 @@ class Compiler:
         return recipe, families
 
     def member(
-        self, made: Family, name: str, sizes: Mapping[str, Number], report: Report
+        self, made: Family, name: str, names: Mapping[str, Number], report: Report
     ) -> Member:
-        """A member of the family for these values of the program's variables."""
-        work = stages.Work(self.target, self.codegen, sizes=sizes)
-        forged = stages.forged(made, work)
+        """A member of the family that may run with these sizes and scalars."""
+        values = {v: names[cast(VarArg, v.arg).name] for v in made.values}
+        work = stages.Work(self.target, self.codegen)
+        forged = stages.forged(Family(made.kernel, dict(values)), work)
         started = time.perf_counter()
         modules = [
             hashlib.sha256(f"{self.target.key()}\n{text}".encode()).hexdigest()
@@ -71,7 +73,11 @@ class Compiler:
             self.library.functions(module, partial(str, text))
         work.seconds["object"] = time.perf_counter() - started
         self._tell(forged, name, work, report)
-        return describe(modules, forged.plan, forged.built)
+        member = describe(modules, forged.plan, forged.built)
+        if not member.fits(names):
+            problem = f"{name}: the moves made for {dict(names)} do not allow it"
+            raise CompileError(problem, given=f"guards {member.guards}")
+        return member
 
     def _tell(
         self, forged: stages.Forged, name: str, work: stages.Work, report: Report

@@ -101,7 +101,7 @@ class Forge:
 
             def find(use: Use, label: str, names: Mapping[str, Number]) -> Member:
                 known = self._known(use.family, names)
-                return known or self._compile(schedule, use, label, variables, report)
+                return known or self._compile(schedule, use, label, names, report)
 
             found = schedule.programs[key] = bind(
                 schedule.recipe, variables, find, self.address, pool
@@ -125,11 +125,11 @@ class Forge:
         schedule: Schedule,
         use: Use,
         label: str,
-        variables: Mapping[str, int],
+        names: Mapping[str, Number],
         report: Report,
     ) -> Member:
         family = self._family(schedule, use.family, report)
-        made = self.compiler().member(family, label, variables, report)
+        made = self.compiler().member(family, label, names, report)
         self.compiled += 1
         self.store.keep_member(use.family, made)
         self.members[use.family].append(made)

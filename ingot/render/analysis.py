@@ -58,7 +58,9 @@ class Offset:
     __slots__ = ("constant", "inner", "others", "steps", "stride")
 
     def __init__(self, terms: list[Term], inner: tuple[int, ...]) -> None:
-        self.inner = inner  # unrolled axes inside factors that are no axes themselves
+        self.inner = (
+            inner  # unrolled axes inside factors that are no axes themselves
+        )
         self.constant = 0
         self.stride = 0
         self.steps: list[tuple[int, int]] = []  # (axis, coefficient)
@@ -123,7 +125,10 @@ def buffer_key(buffer: UOp) -> Key:
 
 
 def is_register(buffer: UOp) -> bool:
-    return buffer.op is Ops.STAGE and cast(StageArg, buffer.arg).scope is Scope.REGISTER
+    return (
+        buffer.op is Ops.STAGE
+        and cast(StageArg, buffer.arg).scope is Scope.REGISTER
+    )
 
 
 def children(statement: UOp) -> tuple[UOp, ...]:
@@ -246,12 +251,16 @@ class Analysis:
         return self._axes[expression]
 
     def differs_by_lane(self, expression: UOp) -> bool:
-        return any(self.kinds.get(a) is LoopKind.VECTOR for a in self.axes(expression))
+        return any(
+            self.kinds.get(a) is LoopKind.VECTOR for a in self.axes(expression)
+        )
 
     def unrolled_axes(self, expression: UOp) -> tuple[int, ...]:
         return tuple(
             sorted(
-                a for a in self.axes(expression) if self.kinds.get(a) is LoopKind.UNROLL
+                a
+                for a in self.axes(expression)
+                if self.kinds.get(a) is LoopKind.UNROLL
             )
         )
 
@@ -299,7 +308,9 @@ class Analysis:
         """The unrolled axes that a LOAD depends on, and the buffers it reads that the kernel also writes."""
         found = self._loads.get(load)
         if found is None:
-            read = {buffer_key(n.src[0]) for n in load.toposort() if n.op is Ops.LOAD}
+            read = {
+                buffer_key(n.src[0]) for n in load.toposort() if n.op is Ops.LOAD
+            }
             changing = tuple(sorted(read & self.stored, key=repr))
             found = self._loads[load] = (self.unrolled_axes(load), changing)
         return found

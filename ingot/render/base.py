@@ -85,7 +85,9 @@ class Walker:
         for node in nodes:
             method = _STATEMENTS.get(node.op)
             if method is None:
-                raise CompileError(f"{node.op.name} is not a statement of a CPU kernel")
+                raise CompileError(
+                    f"{node.op.name} is not a statement of a CPU kernel"
+                )
             method(self, node)
 
     def stage(self, node: UOp) -> None:
@@ -264,7 +266,9 @@ class Walker:
             )
         return done
 
-    def _combined(self, combines: tuple[UOp, ...], states: list[Value]) -> list[Value]:
+    def _combined(
+        self, combines: tuple[UOp, ...], states: list[Value]
+    ) -> list[Value]:
         return [self.value(c, states) for c in combines]
 
     # --- expressions ---
@@ -285,7 +289,9 @@ class Walker:
                     node.dtype, cast(ConstArg, node.arg).bits
                 )
             elif op is Ops.STATE:
-                done[node] = cast(list[Value], states)[cast(StateArg, node.arg).slot]
+                done[node] = cast(list[Value], states)[
+                    cast(StateArg, node.arg).slot
+                ]
             elif op is Ops.AXIS:
                 done[node] = self._counter(node)
             elif op is Ops.CMPLT and self.analysis.is_lane_mask(node):
@@ -333,7 +339,9 @@ class Walker:
 
     def _lane_mask(self, node: UOp) -> Value:
         """a + lane < b as lane < b - a: the rest is scalar."""
-        placed = self.analysis.offset(node.src[0] - node.src[1]).at(self.here.unrolled)
+        placed = self.analysis.offset(node.src[0] - node.src[1]).at(
+            self.here.unrolled
+        )
         if placed.vectors or placed.stride not in (1, -1):
             return self.code.compare(
                 Ops.CMPLT, self.value(node.src[0]), self.value(node.src[1])

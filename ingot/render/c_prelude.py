@@ -91,7 +91,9 @@ class Prelude:
         return "\n".join(part for part in parts if part)
 
     def _attribute(self) -> str:
-        words = f'__attribute__((target("{self.features}")))' if self.features else ""
+        words = (
+            f'__attribute__((target("{self.features}")))' if self.features else ""
+        )
         return f"#define ON_TARGET {words}".rstrip()
 
     # --- types ---
@@ -99,7 +101,9 @@ class Prelude:
     def vector(self, dtype: DType, lanes: int) -> str:
         name = vector_type(dtype, lanes)
         if lanes & (lanes - 1):
-            raise CompileError(f"C vectors have a power of two of lanes, not {lanes}")
+            raise CompileError(
+                f"C vectors have a power of two of lanes, not {lanes}"
+            )
         if name not in self._types:
             size = dtype.itemsize * lanes
             self._types[name] = (
@@ -174,7 +178,10 @@ class Prelude:
         names = "abc"[: 3 if word == "fma" else 1]
         parameters = ", ".join(f"{kind} {n}" for n in names)
         return self._define(
-            name, kind, parameters, self._function_body(word, dtype, lanes, kind, names)
+            name,
+            kind,
+            parameters,
+            self._function_body(word, dtype, lanes, kind, names),
         )
 
     def _function_body(
@@ -221,7 +228,10 @@ class Prelude:
         scalar = self.plain("half_to_f32", HALF_TO_FLOAT)
         if lanes == 1:
             return scalar
-        kind, source = self.vector(dt.float32, lanes), self.vector(dt.float16, lanes)
+        kind, source = (
+            self.vector(dt.float32, lanes),
+            self.vector(dt.float16, lanes),
+        )
         body = f"{kind} r;\nfor (int i = 0; i < {lanes}; i++)\n    r[i] = {scalar}(a[i]);\nreturn r;"
         if self._has_f16c and lanes * 4 == self.target.vector_bytes:
             part = "(__m256i)a" if lanes == 16 else "(__m128i)a"
@@ -234,7 +244,10 @@ class Prelude:
         scalar = self.plain("f32_to_half", FLOAT_TO_HALF)
         if lanes == 1:
             return scalar
-        kind, source = self.vector(dt.float16, lanes), self.vector(dt.float32, lanes)
+        kind, source = (
+            self.vector(dt.float16, lanes),
+            self.vector(dt.float32, lanes),
+        )
         body = f"{kind} r;\nfor (int i = 0; i < {lanes}; i++)\n    r[i] = {scalar}(a[i]);\nreturn r;"
         if self._has_f16c and lanes * 4 == self.target.vector_bytes:
             body = f"return ({kind})_mm{lanes * 32}_cvtps_ph(a, 0);"
@@ -261,7 +274,10 @@ class Prelude:
             suffix, cast, number = chosen
             body = f"_mm512_mask_storeu_{suffix}(p, {number}, ({cast})value);"
         return self._define(
-            f"store_if_{kind}", "void", f"{pointer}p, {mask} mask, {kind} value", body
+            f"store_if_{kind}",
+            "void",
+            f"{pointer}p, {mask} mask, {kind} value",
+            body,
         )
 
     def _access(self, dtype: DType, lanes: int) -> tuple[str, str, str]:
@@ -296,7 +312,9 @@ class Prelude:
         numbers = self.vector(index, lanes)
         body = f"for (int i = 0; i < {lanes}; i++)\n    if (mask[i])\n        p[at[i]] = value[i];"
         parameters = f"{pointer}p, {numbers} at, {mask} mask, {kind} value"
-        return self._define(f"scatter_{kind}_{short(index)}", "void", parameters, body)
+        return self._define(
+            f"scatter_{kind}_{short(index)}", "void", parameters, body
+        )
 
 
 def wrapped(dtype: DType, lanes: int, prelude: Prelude) -> str:

@@ -149,9 +149,7 @@ class CValues:
         if op is Ops.NOT:
             return f"({self.type_of(source, lanes)})~{texts[0]}"
         if op is Ops.RECIP:
-            return (
-                f"{self.constant(source, dt.to_bits(source, 1.0), lanes)} / {texts[0]}"
-            )
+            return f"{self.constant(source, dt.to_bits(source, 1.0), lanes)} / {texts[0]}"
         if op is Ops.MULACC:
             product = self._value(
                 source, lanes, self._wrapping("*", source, lanes, texts[:2])
@@ -168,7 +166,9 @@ class CValues:
             return f"({scalar_type(source)})({texts[0]} {sign} {texts[1]})"
         return f"{texts[0]} {sign} {texts[1]}"
 
-    def _wrapping(self, sign: str, source: DType, lanes: int, texts: list[str]) -> str:
+    def _wrapping(
+        self, sign: str, source: DType, lanes: int, texts: list[str]
+    ) -> str:
         """Unsigned arithmetic, since signed overflow is undefined in C. Indices never overflow."""
         a, b = texts
         if source is dt.index and lanes == 1 and sign in "+-*":
@@ -211,7 +211,9 @@ class CValues:
             text = f"{texts[0]} {BOOLEAN_OPERATORS[op]} {texts[1]}"
         else:
             raise CompileError(f"no C operator for {op.name} of booleans")
-        return self._out("bool", text) if lanes == 1 else self._mask(bits, lanes, text)
+        return (
+            self._out("bool", text) if lanes == 1 else self._mask(bits, lanes, text)
+        )
 
     def _select(self, mask: Value, yes: Value, no: Value) -> str:
         lanes, dtype = yes.lanes, yes.dtype
@@ -235,7 +237,8 @@ class CValues:
         sign = ">" if op in (Raw.GREATER, Ops.MAX) else "<"
         if a.lanes == 1:
             return self._out(
-                scalar_type(a.dtype), f"{a.text} {sign} {b.text} ? {a.text} : {b.text}"
+                scalar_type(a.dtype),
+                f"{a.text} {sign} {b.text} ? {a.text} : {b.text}",
             )
         test = Value(
             self._mask(a.dtype.bits, a.lanes, f"{a.text} {sign} {b.text}"),
@@ -259,7 +262,9 @@ class CValues:
             zero = Value(self.constant(source, 0, lanes), source, lanes, 0)
             return self._compare(Ops.CMPNE, (value, zero))
         if lanes == 1:
-            return self._out(scalar_type(dtype), f"({scalar_type(dtype)}){value.text}")
+            return self._out(
+                scalar_type(dtype), f"({scalar_type(dtype)}){value.text}"
+            )
         kind = self.prelude.vector(dtype, lanes)
         text = f"({value.text} & 1)" if source is dt.boolean else value.text
         return self._out(kind, f"__builtin_convertvector({text}, {kind})")
@@ -279,7 +284,9 @@ class CValues:
             raise CompileError(
                 f"no C cast from {value.dtype} to float16: decompose the kernel before it is rendered"
             )
-        return self._value(dtype, lanes, f"{self.prelude.to_half(lanes)}({value.text})")
+        return self._value(
+            dtype, lanes, f"{self.prelude.to_half(lanes)}({value.text})"
+        )
 
     def bitcast(self, dtype: DType, value: Value) -> str:
         source, lanes = value.dtype, value.lanes
@@ -301,9 +308,7 @@ class CValues:
         numbers = ", ".join(map(str, picks))
         if a.dtype is dt.boolean:
             bits = self._mask_bits[a.text]
-            text = (
-                f"__builtin_shufflevector({a.text}, {self.mask_as(b, bits)}, {numbers})"
-            )
+            text = f"__builtin_shufflevector({a.text}, {self.mask_as(b, bits)}, {numbers})"
             return self._mask(bits, len(picks), text)
         return self._value(
             a.dtype,

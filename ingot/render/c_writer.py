@@ -122,7 +122,11 @@ class CWriter(CValues):
 
     def _chosen(self, mask: Value | None, held: DType, lanes: int) -> str:
         self.prelude.mask(held.bits, lanes)
-        return all_lanes(held, lanes) if mask is None else self.mask_as(mask, held.bits)
+        return (
+            all_lanes(held, lanes)
+            if mask is None
+            else self.mask_as(mask, held.bits)
+        )
 
     def store(self, pointer: Value, value: Value, align: int) -> None:
         place = f"*{pointer.text}"
@@ -157,7 +161,9 @@ class CWriter(CValues):
 
     # --- frames ---
 
-    def new_frame(self, kind: FrameKind, stored: frozenset[Key] = frozenset()) -> Frame:
+    def new_frame(
+        self, kind: FrameKind, stored: frozenset[Key] = frozenset()
+    ) -> Frame:
         return Frame(kind, "", stored)
 
     def close_loop(
@@ -201,7 +207,9 @@ class CWriter(CValues):
     def _assignments(self, carried: Merges) -> list[str]:
         """All at once: a new value may be the old value of another variable."""
         names = {c.inside.text for c, _ in carried}
-        changed = [(c.inside, end) for c, end in carried if end.text != c.inside.text]
+        changed = [
+            (c.inside, end) for c, end in carried if end.text != c.inside.text
+        ]
         first: list[str] = []
         then: list[str] = []
         for target, end in changed:

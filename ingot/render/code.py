@@ -60,7 +60,9 @@ class Code:
         ]:
             del self.known[key]
 
-    def _new(self, key: Key, text: str, dtype: DType, lanes: int, level: int) -> Value:
+    def _new(
+        self, key: Key, text: str, dtype: DType, lanes: int, level: int
+    ) -> Value:
         value = self.known[key] = Value(text, dtype, lanes, level)
         self.frames[level].forget.append(key)
         return value
@@ -92,7 +94,9 @@ class Code:
             return self.constant(dtype, 0)
         found = self._lane_numbers.get((dtype, lanes, step))
         if found is None:
-            found = Value(self.writer.lane_numbers(dtype, lanes, step), dtype, lanes, 0)
+            found = Value(
+                self.writer.lane_numbers(dtype, lanes, step), dtype, lanes, 0
+            )
             self._lane_numbers[dtype, lanes, step] = found
         return found
 
@@ -201,7 +205,9 @@ class Code:
     def scaled(self, factor: int, value: Value) -> Value:
         return self.multiply(value, self.number(factor))
 
-    def advance(self, pointer: Value, amount: Value, level: int | None = None) -> Value:
+    def advance(
+        self, pointer: Value, amount: Value, level: int | None = None
+    ) -> Value:
         """A pointer `amount` elements further; `level`: where to write it, if not as far out as can be."""
         if amount.bits == 0:
             return pointer

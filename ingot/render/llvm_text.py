@@ -108,11 +108,16 @@ def operation(op: Instruction, source: DType, lanes: int) -> tuple[str, str] | N
     """(template, declaration or "") of an instruction on operands of type `source`; None: it takes several."""
     kind = type_text(source, lanes)
     if op is Ops.WHERE:
-        return f"select {element('i1', lanes)} {{0}}, {kind} {{1}}, {kind} {{2}}", ""
+        return (
+            f"select {element('i1', lanes)} {{0}}, {kind} {{1}}, {kind} {{2}}",
+            "",
+        )
     if source in _FLOATS:
         return _float_operation(op, source, lanes)
     if source.is_float:
-        return None  # 16-bit floats can only be moved; everything else is decomposed
+        return (
+            None  # 16-bit floats can only be moved; everything else is decomposed
+        )
     if source is dt.boolean:
         template = _BOOL.get(op)
         return (

@@ -68,7 +68,9 @@ def _power_of_two(divisor: UOp) -> int | None:
     if divisor.op is not Ops.CONST:
         return None
     value = int(divisor.value)
-    return value.bit_length() - 1 if value > 0 and value & (value - 1) == 0 else None
+    return (
+        value.bit_length() - 1 if value > 0 and value & (value - 1) == 0 else None
+    )
 
 
 def _rounded_up(code: Code, node: UOp, a: Value, b: Value) -> Value:
@@ -84,7 +86,9 @@ def _rounded_up(code: Code, node: UOp, a: Value, b: Value) -> Value:
 # --- extremes ---------------------------------------------------------------------------------------------------------
 
 
-def extreme(code: Code, node: UOp, a: Value, b: Value, first_changes: bool) -> Value:
+def extreme(
+    code: Code, node: UOp, a: Value, b: Value, first_changes: bool
+) -> Value:
     """MAX or MIN. `first_changes`: a is a running value, so that the test for nan should rather be made on b."""
     if not node.dtype.is_float:
         return code.apply(node.op, node.dtype, a, b)

@@ -184,7 +184,9 @@ class Memory:
 
     def product(self, factor: int, atoms: tuple[UOp, ...]) -> Value:
         """factor * atoms, those of the outer loops first."""
-        values = sorted((self.evaluate(atom) for atom in atoms), key=lambda v: v.level)
+        values = sorted(
+            (self.evaluate(atom) for atom in atoms), key=lambda v: v.level
+        )
         total = self.code.number(factor)
         for value in values:
             total = self.code.multiply(total, value)
@@ -204,7 +206,9 @@ class Memory:
             if by_lane:
                 term = code.apply(Ops.MUL, dt.index, term, lanes)
             total = (
-                term if total is None else code.apply(Ops.ADD, dt.index, total, term)
+                term
+                if total is None
+                else code.apply(Ops.ADD, dt.index, total, term)
             )
         assert total is not None
         return code.widen(total, self.scope.lanes)
@@ -217,7 +221,9 @@ class Memory:
         step = math.gcd(constant, *(factor for factor, _ in placed.scalars)) * size
         return math.gcd(step, LOCAL_ALIGN)
 
-    def pointer(self, place: Place, level: int, constant: int | None = None) -> Value:
+    def pointer(
+        self, place: Place, level: int, constant: int | None = None
+    ) -> Value:
         """The address of lane 0."""
         amount = place.constant if constant is None else constant
         return self.code.advance(place.pointer, self.code.number(amount), level)
@@ -229,7 +235,8 @@ class Memory:
         lanes = self.scope.lanes
         if is_register(buffer):
             return self._masked_register(
-                node, self.tiles.read(buffer, node.src[1], self.scope.unrolled, lanes)
+                node,
+                self.tiles.read(buffer, node.src[1], self.scope.unrolled, lanes),
             )
         axes, changing = self.analysis.load_facts(node)
         unrolled = self.scope.unrolled
@@ -260,7 +267,9 @@ class Memory:
             if not mask.bits:
                 return cast(Value, other)
             mask = other = None
-        needed = max(place.level, *(v.level for v in (mask, other) if v is not None), 0)
+        needed = max(
+            place.level, *(v.level for v in (mask, other) if v is not None), 0
+        )
         level = self._outermost(needed, buffer_key(buffer))
         return self._read(place, mask, other, level)
 
@@ -291,7 +300,9 @@ class Memory:
         pointer = self.pointer(place, level)
         writer = self.code.write_at(level)
         if mask is None or other is None:
-            return Value(writer.load(pointer, lanes, place.align), dtype, lanes, level)
+            return Value(
+                writer.load(pointer, lanes, place.align), dtype, lanes, level
+            )
         mask = self.code.widen(mask, lanes)
         other = self.code.widen(other, lanes)
         text = self.code.write_at(level).load_if(pointer, mask, other, place.align)
@@ -308,7 +319,10 @@ class Memory:
         pointer = self.pointer(place, level)
         index = self._lane_index(place)
         if mask is not None and other is not None:
-            mask, other = self.code.widen(mask, lanes), self.code.widen(other, lanes)
+            mask, other = (
+                self.code.widen(mask, lanes),
+                self.code.widen(other, lanes),
+            )
         text = self.code.write_at(level).gather(pointer, index, mask, other)
         return Value(text, dtype, lanes, level)
 
@@ -336,12 +350,16 @@ class Memory:
     def _contiguous(self, place: Place, constant: int, level: int) -> Value:
         pointer = self.pointer(place, level, constant)
         dtype = pointer.dtype
-        text = self.code.write_at(level).load(pointer, self.scope.lanes, dtype.itemsize)
+        text = self.code.write_at(level).load(
+            pointer, self.scope.lanes, dtype.itemsize
+        )
         return Value(text, dtype, self.scope.lanes, level)
 
     # --- stores ---
 
-    def store(self, buffer: UOp, offset: UOp, value: Value, mask: Value | None) -> None:
+    def store(
+        self, buffer: UOp, offset: UOp, value: Value, mask: Value | None
+    ) -> None:
         if is_register(buffer):
             self.tiles.write(
                 buffer, offset, self.scope.unrolled, self.scope.lanes, value, mask
@@ -356,7 +374,9 @@ class Memory:
         level = self.code.top
         if place.stride == 0 and place.index is None:
             if value.lanes > 1 or (mask is not None and mask.lanes > 1):
-                raise CompileError("the lanes of a vector loop store to one element")
+                raise CompileError(
+                    "the lanes of a vector loop store to one element"
+                )
             self._write_at(place, value, mask)
             return
         value = self.code.widen(value, self.scope.lanes)
@@ -375,4 +395,6 @@ class Memory:
         if mask is None:
             writer.store(pointer, value, place.align)
         else:
-            writer.store_if(self.code.frames[level], pointer, value, mask, place.align)
+            writer.store_if(
+                self.code.frames[level], pointer, value, mask, place.align
+            )

@@ -122,7 +122,9 @@ class Tiles:
 
     # --- reading ---
 
-    def read(self, stage: UOp, offset: UOp, unrolled: Unrolled, lanes: int) -> Value:
+    def read(
+        self, stage: UOp, offset: UOp, unrolled: Unrolled, lanes: int
+    ) -> Value:
         first, stride = self.place(offset, unrolled)
         layout = self.layout(stage)
         if stride == 0:
@@ -154,7 +156,8 @@ class Tiles:
         if width >= count:
             return self._square(rows, lane // count * count, lane % count)
         pieces = [
-            self._square(rows[i : i + width], 0, lane) for i in range(0, count, width)
+            self._square(rows[i : i + width], 0, lane)
+            for i in range(0, count, width)
         ]
         while len(pieces) > 1:
             pairs = zip(pieces[::2], pieces[1::2], strict=True)
@@ -164,7 +167,9 @@ class Tiles:
     def _square(self, rows: list[Value], start: int, column: int) -> Value:
         count = len(rows)
         if rows[0].lanes != count:
-            rows = [self.code.shuffle(r, r, range(start, start + count)) for r in rows]
+            rows = [
+                self.code.shuffle(r, r, range(start, start + count)) for r in rows
+            ]
         key = tuple(r.text for r in rows)
         columns = self._transposed.get(key)
         if columns is None:
@@ -204,7 +209,9 @@ class Tiles:
         parts = [layout.find(first + lane * stride) for lane in range(count)]
         self._scatter(stage, parts, value, mask)
 
-    def _put(self, slot: Slot, stage: UOp, value: Value, mask: Value | None) -> None:
+    def _put(
+        self, slot: Slot, stage: UOp, value: Value, mask: Value | None
+    ) -> None:
         self.held[slot] = (
             value
             if mask is None

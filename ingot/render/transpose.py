@@ -76,5 +76,8 @@ def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
             if not i >> bit & 1:
                 j = i | 1 << bit
                 a, b = values[i], values[j]
-                values[i], values[j] = code.shuffle(a, b, low), code.shuffle(a, b, high)
+                values[i], values[j] = (
+                    code.shuffle(a, b, low),
+                    code.shuffle(a, b, high),
+                )
     return [values[i] for i in column_order(lanes, itemsize)]

@@ -26,7 +26,12 @@ class Value:
     __slots__ = ("bits", "dtype", "lanes", "level", "text")
 
     def __init__(
-        self, text: str, dtype: DType, lanes: int, level: int, bits: int | None = None
+        self,
+        text: str,
+        dtype: DType,
+        lanes: int,
+        level: int,
+        bits: int | None = None,
     ) -> None:
         self.text = text
         self.dtype = dtype
@@ -106,7 +111,9 @@ class Writer(Protocol):
     def advance(self, pointer: Value, amount: Value) -> str: ...
 
     def load(self, pointer: Value, lanes: int, align: int) -> str: ...
-    def load_if(self, pointer: Value, mask: Value, other: Value, align: int) -> str: ...
+    def load_if(
+        self, pointer: Value, mask: Value, other: Value, align: int
+    ) -> str: ...
     def gather(
         self, pointer: Value, index: Value, mask: Value | None, other: Value | None
     ) -> str: ...

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ingot.errors import ArgumentError
-from ingot.runtime.pages import PAGE, map_huge_pages, map_pages, round_up, unmap_pages
+from ingot.runtime.pages import (
+    PAGE,
+    map_huge_pages,
+    map_pages,
+    round_up,
+    unmap_pages,
+)
 
 if TYPE_CHECKING:
     # Loads slowly, and only people and checkers read it.
@@ -26,7 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Allocator", "Buffer", "allocator"]
 
 _LINE = 64
-_SLAB = 256 << 10  # blocks up to 1/8 of it are cut from slabs, which are never given back
+# Blocks up to 1/8 of a slab are cut from slabs, which are never given back.
+_SLAB = 256 << 10
 _HUGE_FROM = 4 << 20
 _DEFAULT_LIMIT = 1 << 30
 _KNOWN_SIZES = 4096
@@ -48,18 +55,26 @@ class _Blocks:
 
     __slots__ = ("capacity", "free", "lease", "mapped")
 
-    def __init__(self, capacity: int, give_back: Callable[["_Blocks", int], None]) -> None:
+    def __init__(
+        self, capacity: int, give_back: Callable[["_Blocks", int], None]
+    ) -> None:
         self.capacity = capacity
         self.mapped = capacity > _SLAB // 8  # each block is a mapping of its own
         self.free: list[int] = []
-        keep = functools.partial(give_back, self) if self.mapped else self.free.append
+        keep = (
+            functools.partial(give_back, self) if self.mapped else self.free.append
+        )
         address_of = ctypes.addressof
 
         def end(lease: Any) -> None:
             keep(address_of(lease))
 
         base = ctypes.c_char * capacity
-        self.lease = type("Lease", (base,), {"__del__": end, "__doc__": f"A block of {capacity} bytes."})
+        self.lease = type(
+            "Lease",
+            (base,),
+            {"__del__": end, "__doc__": f"A block of {capacity} bytes."},
+        )
 
 
 class Allocator:
@@ -69,7 +84,8 @@ class Allocator:
         self.limit_bytes = limit_bytes
         self.cached_bytes = 0
         self._classes: dict[int, _Blocks] = {}
-        self._known: dict[int, _Blocks] = {}  # requests seen before, so that they cost one look-up
+        # Requests seen before, so that they cost one look-up.
+        self._known: dict[int, _Blocks] = {}
 
     def lease(self, nbytes: int) -> Any:
         """An object that holds at least `nbytes` at a 64-byte-aligned address, as long as it lives."""
@@ -102,9 +118,13 @@ class Allocator:
 
     def _blocks_for(self, nbytes: int) -> _Blocks:
         if nbytes < 0:
-            raise ArgumentError("allocate", given=f"{nbytes} bytes", wanted="0 or more")
+            raise ArgumentError(
+                "allocate", given=f"{nbytes} bytes", wanted="0 or more"
+            )
         capacity = size_class(nbytes)
-        blocks = self._classes.setdefault(capacity, _Blocks(capacity, self._give_back))
+        blocks = self._classes.setdefault(
+            capacity, _Blocks(capacity, self._give_back)
+        )
         if len(self._known) >= _KNOWN_SIZES:
             self._known.clear()
         self._known[nbytes] = blocks
@@ -123,7 +143,9 @@ class Allocator:
         if blocks.mapped:
             return map_pages(blocks.capacity)
         start = map_pages(_SLAB)
-        addresses = range(start, start + _SLAB - blocks.capacity + 1, blocks.capacity)
+        addresses = range(
+            start, start + _SLAB - blocks.capacity + 1, blocks.capacity
+        )
         blocks.free.extend(addresses[1:])
         return start
 
@@ -146,7 +168,9 @@ class Buffer:
 
     __slots__ = ("__weakref__", "address", "nbytes", "owner", "version", "writable")
 
-    def __init__(self, address: int, nbytes: int, owner: object, writable: bool = True) -> None:
+    def __init__(
+        self, address: int, nbytes: int, owner: object, writable: bool = True
+    ) -> None:
         self.address = address
         self.nbytes = nbytes
         self.owner = owner
@@ -164,9 +188,15 @@ class Buffer:
         """The array's own memory, borrowed: writes on either side are seen on the other."""
         if not array.flags.c_contiguous:
             fix = "copy it first: Buffer.copy_of(array)"
-            raise ArgumentError("a borrowed array must be contiguous", given=f"strides {array.strides}", fix=fix)
+            raise ArgumentError(
+                "a borrowed array must be contiguous",
+                given=f"strides {array.strides}",
+                fix=fix,
+            )
         address: int = array.__array_interface__["data"][0]
-        return Buffer(address, array.nbytes, array, writable=bool(array.flags.writeable))
+        return Buffer(
+            address, array.nbytes, array, writable=bool(array.flags.writeable)
+        )
 
     @staticmethod
     def copy_of(array: "NDArray[Any]") -> "Buffer":
@@ -175,11 +205,17 @@ class Buffer:
         np.copyto(buffer.as_array(array.dtype, array.shape), array)
         return buffer
 
-    def as_array(self, dtype: "DTypeLike", shape: tuple[int, ...]) -> "NDArray[Any]":
+    def as_array(
+        self, dtype: "DTypeLike", shape: tuple[int, ...]
+    ) -> "NDArray[Any]":
         """A NumPy view of the first elements. It keeps the memory alive."""
         kind = np.dtype(dtype)
         if kind.itemsize * math.prod(shape) > self.nbytes:
-            raise ArgumentError("view of a buffer", given=f"{kind}{list(shape)}", wanted=f"at most {self.nbytes} bytes")
+            raise ArgumentError(
+                "view of a buffer",
+                given=f"{kind}{list(shape)}",
+                wanted=f"at most {self.nbytes} bytes",
+            )
         return np.ndarray(shape, kind, self.owner)  # type: ignore[arg-type]  # it has the buffer protocol
 
     def changed(self) -> None:

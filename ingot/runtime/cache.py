@@ -30,7 +30,7 @@ _KEY = re.compile(r"[0-9a-f]{8,128}")
 _SUFFIX, _TEMPORARY = ".bin", ".tmp"
 
 _TOUCH_AFTER = 3600.0  # seconds: a younger entry is not marked as used again
-_ABANDONED_AFTER = 600.0  # seconds: a temporary file this old has no writer any more
+_ABANDONED_AFTER = 600.0  # seconds: then a temporary file has no writer
 _COUNT_EVERY = 64  # writes: other processes write too, so the directory is counted again now and then
 
 
@@ -72,7 +72,9 @@ class ObjectCache:
             self._write(key, data)
         except OSError as error:
             self._memory[key] = data
-            self._warn(f"cannot write to {self._directory}: {os.strerror(error.errno or errno.EIO)}")
+            self._warn(
+                f"cannot write to {self._directory}: {os.strerror(error.errno or errno.EIO)}"
+            )
 
     def remove(self, key: str) -> None:
         _check_key(key)
@@ -140,7 +142,9 @@ class ObjectCache:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._warn(f"cannot read {path}: {os.strerror(error.errno or errno.EIO)}")
+            self._warn(
+                f"cannot read {path}: {os.strerror(error.errno or errno.EIO)}"
+            )
             return None
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
@@ -191,7 +195,9 @@ class ObjectCache:
 
 def _check_key(key: str) -> None:
     if not _KEY.fullmatch(key):
-        raise ArgumentError("cache key", given=repr(key), wanted="8 to 128 lower-case hex digits")
+        raise ArgumentError(
+            "cache key", given=repr(key), wanted="8 to 128 lower-case hex digits"
+        )
 
 
 def _distrust(status: os.stat_result, is_kind: Callable[[int], bool]) -> str:

@@ -16,7 +16,13 @@ from typing import NamedTuple
 
 from ingot.errors import ArgumentError, KernelFault
 from ingot.runtime.buffer import Buffer
-from ingot.runtime.layout import COMMAND_WORDS, FRAME, LIMIT_FAULT, PATCH_WORDS, Status
+from ingot.runtime.layout import (
+    COMMAND_WORDS,
+    FRAME,
+    LIMIT_FAULT,
+    PATCH_WORDS,
+    Status,
+)
 from ingot.runtime.pool import Pool
 
 __all__ = ["CommandFault", "HostCall", "Layout", "Program"]
@@ -29,8 +35,14 @@ class CommandFault(KernelFault):
     """A kernel reported `code` while it ran chunk `chunk` of command `command`."""
 
     def __init__(self, label: str, command: int, code: int, chunk: int) -> None:
-        what = "read a size above its limit" if code == LIMIT_FAULT else f"reported fault {code}"
-        super().__init__(f"command {command} ({label or 'unnamed'}) {what} in chunk {chunk}")
+        what = (
+            "read a size above its limit"
+            if code == LIMIT_FAULT
+            else f"reported fault {code}"
+        )
+        super().__init__(
+            f"command {command} ({label or 'unnamed'}) {what} in chunk {chunk}"
+        )
         self.command = command
         self.code = code
         self.chunk = chunk
@@ -74,7 +86,9 @@ class _Frame:
         shift = -start % _LINE
         memory[shift : shift + len(image)] = image
         self.address = start + shift
-        self.fill = functools.partial(struct.Struct(f"={slots}q").pack_into, memory, shift + 8 * slots_at)
+        self.fill = functools.partial(
+            struct.Struct(f"={slots}q").pack_into, memory, shift + 8 * slots_at
+        )
         self.words = memoryview(memory)[shift : shift + len(image)].cast("q")
         self.scratch: Buffer | None = None
 
@@ -175,7 +189,9 @@ class Program:
     def _fault(self, frame: _Frame) -> CommandFault:
         packed = frame.words[FRAME["fault"]]
         command = frame.words[FRAME["pc"]]
-        return CommandFault(self.labels[command], command, packed & 0xFFFFFFFF, packed >> 32)
+        return CommandFault(
+            self.labels[command], command, packed & 0xFFFFFFFF, packed >> 32
+        )
 
     def _bad_values(self, values: tuple[int, ...]) -> ArgumentError:
         wanted = f"{self.slots} signed 64-bit numbers, one for each slot"
@@ -185,7 +201,12 @@ class Program:
         return _Frame(self._image, self._layout.slots, self.slots)
 
 
-def _image(pool: Pool, layout: Layout, words: list[int], patches: list[tuple[int, int, int]]) -> bytes:
+def _image(
+    pool: Pool,
+    layout: Layout,
+    words: list[int],
+    patches: list[tuple[int, int, int]],
+) -> bytes:
     """The words of a fresh frame: head, regions, then the patches."""
     words[FRAME["pool"]] = pool.address
     words[FRAME["fresh"]] = 1

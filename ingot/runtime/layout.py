@@ -10,7 +10,18 @@ import re
 from enum import IntEnum
 from pathlib import Path
 
-__all__ = ["COMMAND", "FRAME", "MOST_CPUS", "POOL", "SCRATCH", "SEAT", "SYSTEM_CALLS", "Op", "Status", "native_text"]
+__all__ = [
+    "COMMAND",
+    "FRAME",
+    "MOST_CPUS",
+    "POOL",
+    "SCRATCH",
+    "SEAT",
+    "SYSTEM_CALLS",
+    "Op",
+    "Status",
+    "native_text",
+]
 
 MOST_CPUS = 1024
 _MASK_WORDS = MOST_CPUS // 64
@@ -60,7 +71,9 @@ FRAME = lines(
     "scratch scratch_bytes wanted_bytes wanted_shared profile stamp",
 )
 
-PATCH = lines("to slot addend")  # words[to] = words[slot] + addend, when an evaluation begins
+PATCH = lines(
+    "to slot addend"
+)  # words[to] = words[slot] + addend, when an evaluation begins
 PATCH_WORDS = 3
 
 COMMAND_WORDS = 8
@@ -126,15 +139,31 @@ def native_text(machine: str) -> str:
     names = (machine, *_FILES)
     text = "\n".join((_NATIVE / f"{name}.ll").read_text() for name in names)
     tables = _tables(machine)
-    return re.sub(r"\$(\w+)\.(\w+)", lambda found: str(tables[found[1]][found[2]]), text)
+    return re.sub(
+        r"\$(\w+)\.(\w+)", lambda found: str(tables[found[1]][found[2]]), text
+    )
 
 
 def _tables(machine: str) -> dict[str, dict[str, int]]:
-    blocks = {"Pool": POOL, "Seat": SEAT, "Scratch": SCRATCH, "Frame": FRAME, "Patch": PATCH, "Command": COMMAND}
-    tables = {name: {field: 8 * word for field, word in block.items()} for name, block in blocks.items()}
+    blocks = {
+        "Pool": POOL,
+        "Seat": SEAT,
+        "Scratch": SCRATCH,
+        "Frame": FRAME,
+        "Patch": PATCH,
+        "Command": COMMAND,
+    }
+    tables = {
+        name: {field: 8 * word for field, word in block.items()}
+        for name, block in blocks.items()
+    }
     tables["Op"] = {op.name: op.value for op in Op}
     tables["Status"] = {status.name: status.value for status in Status}
     tables["Sys"] = SYSTEM_CALLS[machine]
     tables["Fault"] = {"limit": LIMIT_FAULT}
-    tables["Size"] = {"command": 8 * COMMAND_WORDS, "patch": 8 * PATCH_WORDS, "mask": MOST_CPUS // 8}
+    tables["Size"] = {
+        "command": 8 * COMMAND_WORDS,
+        "patch": 8 * PATCH_WORDS,
+        "mask": MOST_CPUS // 8,
+    }
     return tables

@@ -21,7 +21,11 @@ __all__ = ["assembly", "compile_object"]
 # llvmlite compiles one module at a time. A child that is forked while another thread compiles would inherit llvmlite's
 # lock in the locked state; so a fork waits until the compilation is over.
 compiling = threading.RLock()
-os.register_at_fork(before=compiling.acquire, after_in_parent=compiling.release, after_in_child=compiling.release)
+os.register_at_fork(
+    before=compiling.acquire,
+    after_in_parent=compiling.release,
+    after_in_child=compiling.release,
+)
 
 
 def compile_object(ir: str, target: Target) -> bytes:
@@ -43,7 +47,9 @@ def _llvm() -> Any:
     try:
         from llvmlite import binding
     except ImportError:
-        raise MissingPackage("compiling for the CPU needs llvmlite", fix="pip install llvmlite") from None
+        raise MissingPackage(
+            "compiling for the CPU needs llvmlite", fix="pip install llvmlite"
+        ) from None
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     return binding
@@ -53,7 +59,9 @@ def _llvm() -> Any:
 def _machine(target: Target) -> Any:
     features = ",".join(f"+{name}" for name in target.features)
     found = _llvm().Target.from_triple(target.triple)
-    return found.create_target_machine(cpu=target.cpu, features=features, opt=2, reloc="pic", codemodel="small")
+    return found.create_target_machine(
+        cpu=target.cpu, features=features, opt=2, reloc="pic", codemodel="small"
+    )
 
 
 def _parse(ir: str, target: Target) -> Any:

@@ -8,7 +8,15 @@ Out: page-aligned addresses. Nothing here is freed by the garbage collector: thr
 import ctypes
 import mmap
 
-__all__ = ["HUGE_PAGE", "PAGE", "make_executable", "map_pages", "prefer_huge_pages", "unmap_pages", "view"]
+__all__ = [
+    "HUGE_PAGE",
+    "PAGE",
+    "make_executable",
+    "map_pages",
+    "prefer_huge_pages",
+    "unmap_pages",
+    "view",
+]
 
 PAGE = mmap.PAGESIZE
 HUGE_PAGE = 2 << 20

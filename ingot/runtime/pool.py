@@ -19,7 +19,14 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from ingot.errors import ArgumentError, IngotWarning
-from ingot.runtime.layout import MOST_CPUS, POOL, SCRATCH, SEAT, SYSTEM_CALLS, native_text
+from ingot.runtime.layout import (
+    MOST_CPUS,
+    POOL,
+    SCRATCH,
+    SEAT,
+    SYSTEM_CALLS,
+    native_text,
+)
 from ingot.runtime.library import Library
 from ingot.runtime.pages import HUGE_PAGE, map_huge_pages, map_pages, round_up, view
 
@@ -30,10 +37,22 @@ _EVERYBODY = 0x7FFFFFFF
 _LEAST_SCRATCH = 64 << 10
 
 # Signals that a faulting instruction raises must reach the thread they belong to; all others are Python's.
-_OWN_FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT}
+_OWN_FAULTS = {
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGTRAP,
+    signal.SIGABRT,
+}
 
 _libc = ctypes.CDLL(None)
-_libc.pthread_create.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_libc.pthread_create.argtypes = (
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+)
 _libc.pthread_join.argtypes = (ctypes.c_ulong, ctypes.c_void_p)
 
 
@@ -50,13 +69,19 @@ class Tuning(NamedTuple):
 class Pool:
     """Threads that share the chunks of a command. `threads` counts the caller."""
 
-    def __init__(self, threads: int, library: Library, tuning: Tuning | None = None) -> None:
+    def __init__(
+        self, threads: int, library: Library, tuning: Tuning | None = None
+    ) -> None:
         if not 1 <= threads <= MOST_CPUS:
-            raise ArgumentError("threads of a pool", given=threads, wanted=f"1 to {MOST_CPUS}")
+            raise ArgumentError(
+                "threads of a pool", given=threads, wanted=f"1 to {MOST_CPUS}"
+            )
         self.threads = threads
         self._machine = library.target.triple.partition("-")[0]
         native = _native_functions(library, self._machine)
-        self.execute = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(native["execute"])
+        self.execute = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(
+            native["execute"]
+        )
         self._worker = native["worker"]
         self._handles: list[int] = []
         self._lock = threading.Lock()
@@ -92,7 +117,9 @@ class Pool:
                 return
             size = max(_LEAST_SCRATCH, 1 << (nbytes - 1).bit_length())
             allocate = map_huge_pages if size >= HUGE_PAGE else map_pages
-            self._publish_scratch(size, [allocate(size) for _ in range(self.threads)])
+            self._publish_scratch(
+                size, [allocate(size) for _ in range(self.threads)]
+            )
 
     @property
     def scratch_bytes(self) -> int:
@@ -119,7 +146,15 @@ class Pool:
             words[POOL["stop"]] = 1
             words[POOL["bell"]] += 1
             bell = ctypes.c_void_p(self.address + 8 * POOL["bell"])
-            _libc.syscall(SYSTEM_CALLS[self._machine]["futex"], bell, _FUTEX_WAKE_PRIVATE, _EVERYBODY, None, None, 0)
+            _libc.syscall(
+                SYSTEM_CALLS[self._machine]["futex"],
+                bell,
+                _FUTEX_WAKE_PRIVATE,
+                _EVERYBODY,
+                None,
+                None,
+                0,
+            )
             for handle in self._handles:
                 _libc.pthread_join(handle, None)
             self._handles = []
@@ -138,7 +173,16 @@ class Pool:
     def _reset(self) -> None:
         """No workers, no work: the state of a new pool, and of every pool in a forked child."""
         words = self._words
-        for name in ("ticket", "done", "awaited", "bell", "sleepers", "stop", "owner", "workers"):
+        for name in (
+            "ticket",
+            "done",
+            "awaited",
+            "bell",
+            "sleepers",
+            "stop",
+            "owner",
+            "workers",
+        ):
             words[POOL[name]] = 0
         for number in range(self.threads):
             seat = POOL["end"] + number * SEAT["end"]
@@ -170,7 +214,9 @@ class Pool:
             self._words[at + SEAT["pool"]] = self.address
             self._words[at + SEAT["number"]] = number
             handle = ctypes.c_ulong()
-            failed = _libc.pthread_create(ctypes.byref(handle), None, self._worker, self.address + 8 * at)
+            failed = _libc.pthread_create(
+                ctypes.byref(handle), None, self._worker, self.address + 8 * at
+            )
             if failed:
                 return
             self._handles.append(handle.value)
@@ -213,7 +259,9 @@ def _write_mask(words: memoryview, at: int, cpus: list[int]) -> None:
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
     """Threads inherit the mask: signals go to Python's threads, never to a worker."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - _OWN_FAULTS)
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, signal.valid_signals() - _OWN_FAULTS
+    )
     try:
         yield
     finally:

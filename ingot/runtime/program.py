@@ -107,7 +107,10 @@ class ProgramBuilder:
     def place(self, label: Label) -> None:
         """The label stands for the next command."""
         if label.command is not None:
-            raise ArgumentError("a label is placed once", given=f"a second place, command {len(self._commands)}")
+            raise ArgumentError(
+                "a label is placed once",
+                given=f"a second place, command {len(self._commands)}",
+            )
         label.command = len(self._commands)
 
     def keep(self, owner: object) -> None:
@@ -131,18 +134,34 @@ class ProgramBuilder:
         `cost_ns` estimates the whole command on one thread; it decides how many threads are worth waking.
         """
         if cost_ns is None:
-            cost_ns = _UNKNOWN_CHUNK_NS * chunks if isinstance(chunks, int) else _UNKNOWN_NS
+            cost_ns = (
+                _UNKNOWN_CHUNK_NS * chunks
+                if isinstance(chunks, int)
+                else _UNKNOWN_NS
+            )
         start = self._arguments(args)
         fields = {"chunks": chunks, "scratch": scratch}
-        return self._emit(Op.RUN, label, cost_ns, {"kernel": kernel, "args": start}, fields)
+        return self._emit(
+            Op.RUN, label, cost_ns, {"kernel": kernel, "args": start}, fields
+        )
 
-    def copy(self, to: Operand, source: Operand, nbytes: Operand, *, label: str = "copy") -> int:
+    def copy(
+        self, to: Operand, source: Operand, nbytes: Operand, *, label: str = "copy"
+    ) -> int:
         """Memory to memory; the two may not overlap."""
         cost = nbytes // 8 if isinstance(nbytes, int) else _UNKNOWN_NS
         operands = {"to": to, "source": source, "nbytes": nbytes}
-        return self._emit(Op.COPY, label, cost, {"memcpy": libc_address("memcpy")}, operands)
+        return self._emit(
+            Op.COPY, label, cost, {"memcpy": libc_address("memcpy")}, operands
+        )
 
-    def host(self, function: Callable[..., None], args: Sequence[Operand] = (), *, label: str = "host") -> int:
+    def host(
+        self,
+        function: Callable[..., None],
+        args: Sequence[Operand] = (),
+        *,
+        label: str = "host",
+    ) -> int:
         """Calls a Python function with the words of `args`. What it raises, `run` raises."""
         start = self._arguments(args)
         index = self._emit(Op.HOST, label, 0, {})
@@ -155,11 +174,24 @@ class ProgramBuilder:
 
     # --- variables and control ---
 
-    def read(self, cell: Cell, address: Operand, *, nbytes: int = 8, limit: int = _ADDRESS_LIMIT) -> int:
+    def read(
+        self,
+        cell: Cell,
+        address: Operand,
+        *,
+        nbytes: int = 8,
+        limit: int = _ADDRESS_LIMIT,
+    ) -> int:
         """cell = the unsigned number of 1, 4 or 8 bytes at the address; above `limit` it is a fault."""
         if nbytes not in (1, 4, 8):
-            raise ArgumentError("read", given=f"nbytes={nbytes}", wanted="1, 4 or 8")
-        fixed: dict[str, _Entry] = {"to": _of(cell), "nbytes": nbytes, "limit": limit}
+            raise ArgumentError(
+                "read", given=f"nbytes={nbytes}", wanted="1, 4 or 8"
+            )
+        fixed: dict[str, _Entry] = {
+            "to": _of(cell),
+            "nbytes": nbytes,
+            "limit": limit,
+        }
         return self._emit(Op.READ, "read", 0, fixed, {"source": address})
 
     def set(self, cell: Cell, value: Operand) -> int:
@@ -174,13 +206,22 @@ class ProgramBuilder:
         """cell = ceil(source / by), for `by` of at least 1: a size to a number of chunks."""
         if by < 1:
             raise ArgumentError("divide", given=f"by={by}", wanted="at least 1")
-        return self._emit(Op.MOVE, "divide", 0, {"to": _of(cell), "source": _of(source), "nbytes": by})
+        return self._emit(
+            Op.MOVE,
+            "divide",
+            0,
+            {"to": _of(cell), "source": _of(source), "nbytes": by},
+        )
 
     def branch_if_zero(self, cell: Cell, label: Label) -> int:
-        return self._emit(Op.BRANCH_ZERO, "branch", 0, {"to": _of(cell), "target": label})
+        return self._emit(
+            Op.BRANCH_ZERO, "branch", 0, {"to": _of(cell), "target": label}
+        )
 
     def branch_if_nonzero(self, cell: Cell, label: Label) -> int:
-        return self._emit(Op.BRANCH_NONZERO, "branch", 0, {"to": _of(cell), "target": label})
+        return self._emit(
+            Op.BRANCH_NONZERO, "branch", 0, {"to": _of(cell), "target": label}
+        )
 
     def jump(self, label: Label) -> int:
         return self._emit(Op.JUMP, "jump", 0, {"target": label})
@@ -194,14 +235,29 @@ class ProgramBuilder:
         commands = [*self._commands, _Command("stop", 0, {"op": Op.STOP})]
         starts = Layout.of(self._slots, self._cells, len(commands), len(self._args))
         resolver = _Resolver(starts)
-        for index, (command, tail) in enumerate(zip(commands, _tails(commands), strict=True)):
-            resolver.place(_Offset("commands", COMMAND_WORDS * index + COMMAND["tail"]), tail)
+        for index, (command, tail) in enumerate(
+            zip(commands, _tails(commands), strict=True)
+        ):
+            resolver.place(
+                _Offset("commands", COMMAND_WORDS * index + COMMAND["tail"]), tail
+            )
             for name, entry in command.entries.items():
-                resolver.place(_Offset("commands", COMMAND_WORDS * index + COMMAND[name]), entry)
+                resolver.place(
+                    _Offset("commands", COMMAND_WORDS * index + COMMAND[name]),
+                    entry,
+                )
         for index, entry in enumerate(self._args):
             resolver.place(_Offset("args", index), entry)
         labels = tuple(command.label for command in commands)
-        return Program(pool, starts, resolver.words, resolver.patches, labels, dict(self._calls), tuple(self._owners))
+        return Program(
+            pool,
+            starts,
+            resolver.words,
+            resolver.patches,
+            labels,
+            dict(self._calls),
+            tuple(self._owners),
+        )
 
     # --- laying out ---
 
@@ -223,17 +279,32 @@ class ProgramBuilder:
         operands: dict[str, Operand] | None = None,
     ) -> int:
         """Appends a command. Operands that are cells are copied into its words by commands just before it."""
-        cells = {name: value for name, value in (operands or {}).items() if isinstance(value, Cell)}
+        cells = {
+            name: value
+            for name, value in (operands or {}).items()
+            if isinstance(value, Cell)
+        }
         index = len(self._commands) + len(cells)
         for name, cell in cells.items():
-            self._refresh(_Offset("commands", COMMAND_WORDS * index + COMMAND[name]), cell)
-        given = {name: value for name, value in (operands or {}).items() if not isinstance(value, Cell)}
+            self._refresh(
+                _Offset("commands", COMMAND_WORDS * index + COMMAND[name]), cell
+            )
+        given = {
+            name: value
+            for name, value in (operands or {}).items()
+            if not isinstance(value, Cell)
+        }
         entries: dict[str, _Entry] = {"op": op, "cost": cost, **fixed, **given}
         self._commands.append(_Command(label, cost, entries))
         return index
 
     def _refresh(self, to: _Offset, cell: Cell) -> None:
-        entries: dict[str, _Entry] = {"op": Op.MOVE, "to": to, "source": _of(cell), "nbytes": 1}
+        entries: dict[str, _Entry] = {
+            "op": Op.MOVE,
+            "to": to,
+            "source": _of(cell),
+            "nbytes": 1,
+        }
         self._commands.append(_Command("move", 0, entries))
 
 
@@ -267,7 +338,9 @@ class _Resolver:
     def place(self, at: _Offset, entry: _Entry) -> None:
         word = self._word(at)
         if isinstance(entry, Slot):
-            self.patches.append((8 * word, 8 * (self._starts.slots + entry.number), entry.addend))
+            self.patches.append(
+                (8 * word, 8 * (self._starts.slots + entry.number), entry.addend)
+            )
         else:
             self.words[word] = self._value(entry)
 
@@ -281,7 +354,10 @@ class _Resolver:
         if isinstance(entry, int):
             return signed(entry)
         if entry.command is None:
-            raise ArgumentError("a branch needs a placed label", fix="call place(label) where it should lead")
+            raise ArgumentError(
+                "a branch needs a placed label",
+                fix="call place(label) where it should lead",
+            )
         return entry.command
 
 

@@ -31,7 +31,11 @@ class Relocation(NamedTuple):
 
 def _fit(value: int, bits: int, name: str) -> int:
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise CompileError(f"object: {name} reaches too far", given=hex(value), wanted=f"{bits} signed bits")
+        raise CompileError(
+            f"object: {name} reaches too far",
+            given=hex(value),
+            wanted=f"{bits} signed bits",
+        )
     return value
 
 
@@ -71,7 +75,11 @@ def _low12(scale: int) -> Callable[[Place, int], None]:
     def apply(place: Place, target: int) -> None:
         low = target & 0xFFF
         if low & (1 << scale) - 1:
-            raise CompileError("object: misaligned data", given=hex(target), wanted=f"a multiple of {1 << scale}")
+            raise CompileError(
+                "object: misaligned data",
+                given=hex(target),
+                wanted=f"a multiple of {1 << scale}",
+            )
         _set_bits(place, 0x003FFC00, low >> scale << 10)
 
     return apply

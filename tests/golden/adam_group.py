@@ -37,7 +37,9 @@ def naive() -> Kernel:
     return s.kernel()
 
 
-def one_parameter(s: Sketch, number: int, size: UOp, scalars: tuple[UOp, ...]) -> None:
+def one_parameter(
+    s: Sketch, number: int, size: UOp, scalars: tuple[UOp, ...]
+) -> None:
     first, second, rate, eps = scalars
     g, m, v, p = s.input(), s.output(), s.output(), s.output()
     (i,) = s.loops(**{f"i{number}": size})
@@ -45,7 +47,9 @@ def one_parameter(s: Sketch, number: int, size: UOp, scalars: tuple[UOp, ...]) -
     new_v = s.map(f"new_v{number}", (i,), v[i] + (g[i] * g[i] - v[i]) * second)
     s.store(f"m{number}", (i,), m[i], new_m(i))
     s.store(f"v{number}", (i,), v[i], new_v(i))
-    s.store(f"p{number}", (i,), p[i], p[i] - rate * (new_m(i) / (sqrt(new_v(i)) + eps)))
+    s.store(
+        f"p{number}", (i,), p[i], p[i] - rate * (new_m(i) / (sqrt(new_v(i)) + eps))
+    )
 
 
 def program() -> Kernel:

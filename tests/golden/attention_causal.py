@@ -45,7 +45,9 @@ def naive() -> Kernel:
     def at(h: UOp, i: UOp, d: UOp) -> UOp:
         return (h * queries + i) * depth + d
 
-    h, i, j, d = s.loops(score_h=heads, score_i=queries, score_j=queries, score_d=depth)
+    h, i, j, d = s.loops(
+        score_h=heads, score_i=queries, score_j=queries, score_d=depth
+    )
     score = s.sum("score", (h, i, j), (d,), q[at(h, i, d)] * k[at(h, j, d)])
 
     def masked(h: UOp, i: UOp, j: UOp) -> UOp:

@@ -55,7 +55,9 @@ SIZES: tuple[Sizes, ...] = (
 
 def naive() -> Kernel:
     s = Sketch("conv2d")
-    images, filters, channels, h, w = s.sizes("images", "filters", "channels", "h", "w")
+    images, filters, channels, h, w = s.sizes(
+        "images", "filters", "channels", "h", "w"
+    )
     kh, kw, pad, rows, columns = s.sizes("kh", "kw", "pad", "rows", "columns")
     image, weight, out = s.input(), s.input(), s.output()
 
@@ -98,7 +100,9 @@ def program() -> Kernel:
     body = k.nest("dot").body
     assert isinstance(body, Reduce)
     weight, window = body.values[0].src
-    k = stage(k, "dot", weight, None, "filters", Scope.PACKED, ("oo", "depth", "oi"))
+    k = stage(
+        k, "dot", weight, None, "filters", Scope.PACKED, ("oo", "depth", "oi")
+    )
     k = stage(k, "dot", window, "po", "windows", Scope.PACKED, ("depth", "pv"))
 
     k = unroll(unroll(k, "oi"), "filters.oi")
@@ -120,5 +124,7 @@ def wanted(buffers: list[Array], sizes: Sizes) -> dict[int, Array]:
     image, weight = (b.astype(np.float64) for b in buffers[:2])
     pad = int(sizes["pad"])
     padded = np.pad(image, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], (2, 3))
+    windows = np.lib.stride_tricks.sliding_window_view(
+        padded, weight.shape[2:], (2, 3)
+    )
     return {2: np.einsum("ncyxij,ocij->noyx", windows, weight)}

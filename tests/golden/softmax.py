@@ -30,7 +30,10 @@ def naive() -> Kernel:
 
     i, j = s.loops(i=rows, j=columns)
     s.store(
-        "out", (i, j), out[i * columns + j], exp(x[i * columns + j] - top(i)) / total(i)
+        "out",
+        (i, j),
+        out[i * columns + j],
+        exp(x[i * columns + j] - top(i)) / total(i),
     )
     return s.kernel()
 

@@ -44,7 +44,9 @@ def number(expression: UOp, sizes: Sizes) -> int:
 
 def temporaries(made: Built, sizes: Sizes) -> list[Array]:
     """Memory between launches, filled with what nobody should read."""
-    return [poison(number(count, sizes), dtype) for dtype, count in made.temporaries]
+    return [
+        poison(number(count, sizes), dtype) for dtype, count in made.temporaries
+    ]
 
 
 def poison(count: int, dtype: dt.DType) -> Array:
@@ -84,7 +86,9 @@ class Native:
 
     def run(self, buffers: Sequence[Array], sizes: Sizes) -> None:
         between = temporaries(self.made, sizes)
-        for launch, function in zip(self.made.launches, self.functions, strict=True):
+        for launch, function in zip(
+            self.made.launches, self.functions, strict=True
+        ):
             arg = cast(KernelArg, launch.arg)
             scalars = [sizes[cast(VarArg, s.arg).name] for s in arg.sizes]
             chunks, scratch = number(arg.chunks, sizes), number(arg.scratch, sizes)

@@ -139,7 +139,9 @@ SMALL: dict[str, Small] = {
         ({"n": 0}, {"n": 1}, {"n": 13}, {"n": 40}),
     ),
     "transpose": Small(
-        transpose, lambda z: [_matrix(z)[::-1], _matrix(z)], (*_ODD, {"m": 0, "n": 3})
+        transpose,
+        lambda z: [_matrix(z)[::-1], _matrix(z)],
+        (*_ODD, {"m": 0, "n": 3}),
     ),
     "softmax": Small(softmax, lambda z: [_matrix(z), _matrix(z)], _ODD),
     "matmul_bias": Small(
@@ -160,3 +162,26 @@ SMALL: dict[str, Small] = {
     ),
     "argmax": Small(argmax, lambda z: [_matrix(z), (z["m"],)], _ODD, ("int64",)),
 }
+
+
+def _softmax(x: Array) -> Array:
+    e: Array = np.exp(x - x.max(1, keepdims=True))
+    return np.asarray(e / e.sum(1, keepdims=True))
+
+
+# The same by NumPy, from the inputs in float64.
+NUMPY: dict[str, Callable[..., Array]] = {
+    "copy": lambda x: x,
+    "transpose": lambda x: x.T,
+    "softmax": _softmax,
+    "matmul_bias": lambda a, b, bias: a @ b + bias,
+    "column_sum": lambda x: x.sum(0),
+    "full_sum": lambda x: x.sum(keepdims=True)[0],
+    "argmax": lambda x: x.argmax(1),
+}
+
+
+def by_numpy(name: str, buffers: list[Array]) -> Array:
+    """What the last of the buffers should hold."""
+    inputs = buffers[: len(buffers) - len(SMALL[name].outputs)]
+    return NUMPY[name](*(x.astype(np.float64) for x in inputs))

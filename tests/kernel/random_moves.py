@@ -71,7 +71,9 @@ class Mover:
     def short_loop(self) -> str:
         """One that a split has given a constant capacity, if there is one."""
         short = [
-            lp.name for lp in self.kernel.loops.values() if lp.capacity.op is Ops.CONST
+            lp.name
+            for lp in self.kernel.loops.values()
+            if lp.capacity.op is Ops.CONST
         ]
         return self.random.choice(short) if short else self.loop()
 
@@ -101,7 +103,11 @@ class Mover:
 
 def try_split(m: Mover) -> Kernel:
     return split(
-        m.kernel, m.loop(), m.random.choice((2, 3, 4, 16)), m.fresh("o"), m.fresh("i")
+        m.kernel,
+        m.loop(),
+        m.random.choice((2, 3, 4, 16)),
+        m.fresh("o"),
+        m.fresh("i"),
     )
 
 
@@ -159,12 +165,18 @@ def try_share(m: Mover) -> Kernel | None:
     tile, user = m.random.choice(tiles), m.random.choice(others)
     along = m.random.choice(m.loops_of(tile.dims))
     return share(
-        m.kernel, tile.name, user.name, m.random.choice(m.loops_of(user.loops)), along
+        m.kernel,
+        tile.name,
+        user.name,
+        m.random.choice(m.loops_of(user.loops)),
+        along,
     )
 
 
 def try_compute_at(m: Mover) -> Kernel | None:
-    pairs = [(n, r) for n in m.kernel.nests for r, _ in m.kernel.readers(n) if r.loops]
+    pairs = [
+        (n, r) for n in m.kernel.nests for r, _ in m.kernel.readers(n) if r.loops
+    ]
     if not pairs:
         return None
     nest, reader = m.random.choice(pairs)
@@ -230,7 +242,8 @@ def try_online(m: Mover) -> Kernel | None:
             kernel, nest, "out", m.loops_of(kernel.nest("out").loops)[0]
         )
     pick = [
-        m.random.choice(m.loops_of(kernel.nest(n).reduced)) for n in ("top", "total")
+        m.random.choice(m.loops_of(kernel.nest(n).reduced))
+        for n in ("top", "total")
     ]
     return online(kernel, ("top", "total"), (pick[0], pick[1]))
 

@@ -105,9 +105,9 @@ def ulps(got: Array, wanted: Array) -> Array:
             np.spacing(finite)
         ).astype(wanted.dtype)
     same = (got == near) | (np.isnan(got) & np.isnan(near))
-    return np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance)).astype(
-        np.float64
-    )
+    return np.where(
+        same, 0.0, np.where(np.isnan(distance), np.inf, distance)
+    ).astype(np.float64)
 
 
 def check(op: Ops, dtype: dt.DType, reference: Function, *args: Array) -> None:
@@ -136,7 +136,8 @@ def sample(dtype: dt.DType) -> Array:
         .view(kind)
     )
     near = [
-        rng.uniform(a, b, 40000) for a, b in ((-1, 1), (0.5, 2), (-10, 10), (-110, 110))
+        rng.uniform(a, b, 40000)
+        for a, b in ((-1, 1), (0.5, 2), (-10, 10), (-110, 110))
     ]
     limits = (
         [rng.uniform(-1080, 1080, 20000)]
@@ -245,11 +246,18 @@ def test_erf_of_float64(sign: int) -> None:
 def test_power(dtype: dt.DType) -> None:
     kind = dt.to_numpy(dtype)
     rng = np.random.default_rng(2)
-    few = np.array([*NUMBERS, *EDGES[dtype], 16777216.0, 33554433.0, 1e20, -1e20], kind)
+    few = np.array(
+        [*NUMBERS, *EDGES[dtype], 16777216.0, 33554433.0, 1e20, -1e20], kind
+    )
     left, right = (g.ravel() for g in np.meshgrid(few, few))
     many = sample(dtype)
     x = [left, np.abs(many), rng.uniform(0.5, 2, 50000), rng.permutation(many)]
-    y = [right, rng.uniform(-4, 4, len(many)), rng.uniform(-1000, 1000, 50000), many]
+    y = [
+        right,
+        rng.uniform(-4, 4, len(many)),
+        rng.uniform(-1000, 1000, 50000),
+        many,
+    ]
     with np.errstate(over="ignore"):
         check(
             Ops.POW,

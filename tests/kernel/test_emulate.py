@@ -42,7 +42,11 @@ def tree(dtype: dt.DType) -> UOp:
     at = axis(0) * LANES + axis(1)
     a, b = load(x, at), load(y, at)
     values = [UOp(op, dtype, (a,)) for op in UNARY]
-    values += [UOp(Ops.POW, dtype, (a, b)), UOp(Ops.MULACC, dtype, (a, b, a)), a * b]
+    values += [
+        UOp(Ops.POW, dtype, (a, b)),
+        UOp(Ops.MULACC, dtype, (a, b, a)),
+        a * b,
+    ]
     body = [store(out, n * i + at, value) for i, value in enumerate(values)]
     return kernel(
         loop(0, n // LANES, vector(1, LANES, *body)), params=(x, y, out), sizes=(n,)

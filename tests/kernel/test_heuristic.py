@@ -44,7 +44,11 @@ def product(m: int, k: int, n: int) -> UOp:
 
 def convolution(*image: int) -> UOp:
     return apply(
-        "conv2d", given(0, *image), given(1, 5, image[1], 3, 2), given(2, 5), padding=1
+        "conv2d",
+        given(0, *image),
+        given(1, 5, image[1], 3, 2),
+        given(2, 5),
+        padding=1,
     )
 
 
@@ -71,8 +75,12 @@ PROGRAMS: dict[str, Callable[[], UOp]] = {
     "deep linear": lambda: product(2, 1030, 3),
     "a product of nothing": lambda: product(3, 0, 5),
     "linear summed": lambda: apply("sum", product(9, 7, 53)),
-    "batched product": lambda: apply("matmul", given(0, 2, 5, 7), given(1, 2, 7, 18)),
-    "broadcast product": lambda: apply("matmul", given(0, 5, 7), given(1, 3, 7, 18)),
+    "batched product": lambda: apply(
+        "matmul", given(0, 2, 5, 7), given(1, 2, 7, 18)
+    ),
+    "broadcast product": lambda: apply(
+        "matmul", given(0, 5, 7), given(1, 3, 7, 18)
+    ),
     "convolution": lambda: convolution(2, 3, 6, 9),
     "attention": lambda: attention(1, 2, 21, 9),
     "causal attention": lambda: attention(1, 1, 70, 5, causal=True),

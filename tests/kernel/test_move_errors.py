@@ -84,7 +84,9 @@ def running() -> Kernel:
 def state_of(kernel: Kernel, nest: str) -> UOp:
     nodes = [u for e in kernel.nest(nest).expressions() for u in e.toposort()]
     return next(
-        u for u in nodes if u.op is Ops.MUL and any(s.op is Ops.STATE for s in u.src)
+        u
+        for u in nodes
+        if u.op is Ops.MUL and any(s.op is Ops.STATE for s in u.src)
     )
 
 
@@ -190,7 +192,9 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "layout: not a permutation": (
         lambda: layout(
-            stage(transpose(), "out", loads(transpose(), "out"), None, "t"), "t", "t.i"
+            stage(transpose(), "out", loads(transpose(), "out"), None, "t"),
+            "t",
+            "t.i",
         ),
         r"layout t: given \['t.i'\], wanted a permutation of \['t.i', 't.j'\]",
     ),
@@ -246,7 +250,8 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "pipeline: the same in every iteration": (
         lambda: pipeline(
-            stage(matmul_bias(), "dot", loads(matmul_bias(), "dot", 1), "di", "t"), "t"
+            stage(matmul_bias(), "dot", loads(matmul_bias(), "dot", 1), "di", "t"),
+            "t",
         ),
         "pipeline t: its value is the same in every iteration of di",
     ),
@@ -276,7 +281,11 @@ def test_an_illegal_move_is_refused(name: str) -> None:
 UNFINISHED: dict[str, tuple[Callable[[], Kernel], str]] = {
     "a loop inside a vector": (
         lambda: reorder(
-            vector(split(transpose(), "j", 4, "jo", "jv"), "jv"), "out", "jo", "jv", "i"
+            vector(split(transpose(), "j", 4, "jo", "jv"), "jv"),
+            "out",
+            "jo",
+            "jv",
+            "i",
         ),
         "i is inside the vector jv; reorder the two",
     ),
@@ -311,7 +320,9 @@ UNFINISHED: dict[str, tuple[Callable[[], Kernel], str]] = {
         "total reduces over a vector loop together with others; rfactor the vector loop first",
     ),
     "a pipeline whose loop has gone": (
-        lambda: split(pipeline(staged_rows(row_sums()), "t"), "ko", 2, "koo", "koi"),
+        lambda: split(
+            pipeline(staged_rows(row_sums()), "t"), "ko", 2, "koo", "koi"
+        ),
         "t runs ahead in a loop that it shares no more; change that loop before pipeline",
     ),
 }

@@ -39,7 +39,9 @@ from tests.kernel.sketch import Sketch
 
 def loops(kernel: Kernel) -> str:
     """The statements of all launches, without their interfaces."""
-    parts = [tree_text(launch).partition("\n")[2] for launch in build(kernel).launches]
+    parts = [
+        tree_text(launch).partition("\n")[2] for launch in build(kernel).launches
+    ]
     return "\n--\n".join(dedent(part) for part in parts)
 
 
@@ -47,7 +49,9 @@ def loads(kernel: Kernel, nest: str, slot: int = 0) -> UOp:
     """The load of one argument in a nest."""
     nodes = [u for e in kernel.nest(nest).expressions() for u in e.toposort()]
     return next(
-        u for u in nodes if u.op is Ops.LOAD and u.src[0].arg == kernel.params[slot].arg
+        u
+        for u in nodes
+        if u.op is Ops.LOAD and u.src[0].arg == kernel.params[slot].arg
     )
 
 
@@ -227,7 +231,9 @@ MOVES: dict[str, Drawn] = {
     ),
     "stage of everything": Drawn(
         "transpose",
-        lambda k: stage(k, "out", loads(k, "out"), None, "t", Scope.PACKED, ("j", "i")),
+        lambda k: stage(
+            k, "out", loads(k, "out"), None, "t", Scope.PACKED, ("j", "i")
+        ),
         """\
         t16 = f32[m*n]  # packed
         for t.j in range(n):
@@ -240,7 +246,14 @@ MOVES: dict[str, Drawn] = {
     "stage with padded rows": Drawn(
         "transpose",
         lambda k: stage(
-            k, "out", loads(k, "out"), None, "t", Scope.PACKED, ("j", "i"), pad=(0, 1)
+            k,
+            "out",
+            loads(k, "out"),
+            None,
+            "t",
+            Scope.PACKED,
+            ("j", "i"),
+            pad=(0, 1),
         ),
         """\
         t16 = f32[m*n + n]  # packed
@@ -464,7 +477,9 @@ def test_the_move_notes_itself(name: str) -> None:
     before = SIMPLE[MOVES[name].kernel].kernel()
     assert not before.moves
     word = name.split()[0]
-    assert any(note.startswith(f"{word}(") for note in MOVES[name].move(before).moves)
+    assert any(
+        note.startswith(f"{word}(") for note in MOVES[name].move(before).moves
+    )
 
 
 def test_guards_say_what_a_move_relies_on() -> None:

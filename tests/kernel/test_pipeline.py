@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
 from ingot.ir.interpret_simt import run_simt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import LoopKind, Ops, Scope
+from ingot.ir.opcode import LoopArg, LoopKind, Ops, Scope, StageArg
 from ingot.kernel.moves import (
     bind,
     compute_at,
@@ -107,7 +109,8 @@ def test_threads_that_share_tiles_do_not_race(depth: int) -> None:
 
 def barriers(kernel: UOp) -> int:
     """Barrier statements in the loop over tiles."""
-    loops = [u for u in kernel.toposort() if u.op is Ops.LOOP and u.arg.name == "ko"]  # type: ignore[union-attr]
+    loops = [u for u in kernel.toposort() if u.op is Ops.LOOP]
+    loops = [u for u in loops if cast(LoopArg, u.arg).name == "ko"]
     return sum(
         statement.op is Ops.BARRIER for loop in loops for statement in loop.src[1:]
     )
@@ -122,11 +125,9 @@ def test_one_barrier_an_iteration() -> None:
 
 def test_a_tile_has_room_for_its_depth() -> None:
     def room(depth: int) -> int:
-        stages = [
-            u
-            for u in built(on_a_cpu(depth)).launches[0].toposort()
-            if u.op is Ops.STAGE
-        ]
-        return next(int(u.src[0].value) for u in stages if u.arg.name == "a")  # type: ignore[union-attr]
+        tree = built(on_a_cpu(depth)).launches[0]
+        stages = [u for u in tree.toposort() if u.op is Ops.STAGE]
+        sizes = {cast(StageArg, u.arg).name: u.src[0].value for u in stages}
+        return int(sizes["a"])
 
     assert [room(depth) for depth in DEPTHS] == [12, 24, 36]

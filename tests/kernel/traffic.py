@@ -89,7 +89,9 @@ def recording() -> Iterator[Traffic]:
             self.tell(traffic.stores, places[active_lanes])
             super().scatter(offset, value, mask, *rest)
 
-        def tell(self, table: dict[str, list[tuple[int, int]]], offsets: Any) -> None:
+        def tell(
+            self, table: dict[str, list[tuple[int, int]]], offsets: Any
+        ) -> None:
             if self.written is None:
                 traffic.note(table, self.name, offsets)
 

@@ -23,7 +23,13 @@ from tests.kernel import test_move_errors, test_moves, test_pipeline, test_tree
 from tests.kernel.execute import Array, Native, Sizes, built, interpret
 from tests.kernel.sketch import Sketch
 from tests.kernel.test_tree import in_vectors
-from tests.schedule import test_family, test_fuse, test_memory, test_nests, test_views
+from tests.schedule import (
+    test_family,
+    test_fuse,
+    test_memory,
+    test_nests,
+    test_views,
+)
 from tests.schedule.movements import chain
 from tests.schedule.run import heuristically, run, sizes_of
 
@@ -154,7 +160,9 @@ def compiled(name: str, language: str = "llvm") -> Check:
 
     def check() -> None:
         sizes = CASES[name].SIZES[-1]
-        same_bits(CASES[name].program(), arrays(CASES[name], sizes), sizes, language)
+        same_bits(
+            CASES[name].program(), arrays(CASES[name], sizes), sizes, language
+        )
 
     return check
 
@@ -170,7 +178,9 @@ def elementwise(value: Callable[..., UOp], *inputs: Any, to: dt.DType) -> Check:
         (i,) = s.loops(i=n)
         s.store("out", (i,), out[i], value(*(x[i] for x in given)))
         made = np.zeros(len(inputs[0]), dt.to_numpy(to))
-        same_bits(in_vectors(s.kernel(), "i", 16), [*inputs, made], {"n": len(made)})
+        same_bits(
+            in_vectors(s.kernel(), "i", 16), [*inputs, made], {"n": len(made)}
+        )
 
     return check
 
@@ -180,7 +190,9 @@ FLOATS = np.array(
     np.float32,
 )
 OTHERS = np.roll(FLOATS, 3)
-INTS = np.array([7, -7, 0, 1, -1, 8, -8, 2**31 - 1, -(2**31), 100, -100] * 3, np.int32)
+INTS = np.array(
+    [7, -7, 0, 1, -1, 8, -8, 2**31 - 1, -(2**31), 100, -100] * 3, np.int32
+)
 UNSIGNED = INTS.astype(np.uint32)
 
 larger = elementwise(lambda x, y: x.maximum(y), FLOATS, OTHERS, to=dt.float32)
@@ -209,7 +221,9 @@ def within_ulp(
     def check() -> None:
         x = param(0, dt.float32, values.shape)
         with np.errstate(all="ignore"):
-            got = np.asarray(meaning(decompose(UOp(op, x.dtype, (x,))), {x: values}))
+            got = np.asarray(
+                meaning(decompose(UOp(op, x.dtype, (x,))), {x: values})
+            )
             want = function(values.astype(np.float64))
         unit = np.spacing(np.abs(want).astype(np.float32)).astype(np.float64)
         assert (np.abs(got - want) <= most * unit).all()

@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ingot as ig
+from ingot.errors import CompileError
+from ingot.pipeline.compiler import describe
 from ingot.pipeline.member import Launch, Member, member_from_text
 from ingot.pipeline.recipe import Recipe, Step, Use, Value, recipe_from_text
 from ingot.pipeline.report import Report
@@ -232,3 +235,32 @@ def test_recipes_are_plain_text(session: Session, tmp_path: Path) -> None:
         if b"relu_add_matmul" in (raw := path.read_bytes())
     ]
     assert any(json.loads(raw[48:])[5][0][0] == "relu_add_matmul" for raw in texts)
+
+
+def test_one_program_may_need_two_members_of_a_family(session: Session) -> None:
+    """Each use of a family is compiled for its own sizes, not for those of the first."""
+    small, large = layer(2, 2, 2), layer(300, 37, 64)
+    ig.eval(small, large)
+    np.testing.assert_allclose(
+        small.numpy(), layer_wanted(2, 2, 2), rtol=1e-4, atol=1e-5
+    )
+    np.testing.assert_allclose(
+        large.numpy(), layer_wanted(300, 37, 64), rtol=1e-4, atol=1e-4
+    )
+    (schedule,) = session.forge().schedules.values()
+    first, second = schedule.recipe.uses
+    members = session.forge().members
+    for use in (first, second):
+        names = use.names({})
+        assert any(member.fits(names) for member in members[use.family])
+
+
+def test_a_member_that_does_not_fit_its_own_sizes_is_refused(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_guard(modules: Any, plan: Any, built: Any) -> Member:
+        return describe(modules, plan, built)._replace(guards=("n0 < 8",))
+
+    monkeypatch.setattr("ingot.pipeline.compiler.describe", with_guard)
+    with pytest.raises(CompileError, match="do not allow it"):
+        (tensor(40) + 1.0).numpy()

@@ -105,7 +105,14 @@ class Maker:
         makers = (
             [self.put]
             if depth == 0
-            else [self.loop, self.unroll, self.vector, self.when, self.fold, self.put]
+            else [
+                self.loop,
+                self.unroll,
+                self.vector,
+                self.when,
+                self.fold,
+                self.put,
+            ]
         )
         if around.lanes is not None:
             makers = [self.put]
@@ -159,7 +166,10 @@ class Maker:
                 self.random.choice(self.tiles), self.register(around), value, mask
             )
         return store(
-            self.random.choice((self.y, self.local)), self.target(around), value, mask
+            self.random.choice((self.y, self.local)),
+            self.target(around),
+            value,
+            mask,
         )
 
     # --- expressions ---
@@ -174,9 +184,13 @@ class Maker:
             )
             total, room = total + a * step, room - step * (extent - 1)
         for a, most in around.unrolled:
-            step = self.random.choice([s for s in (0, 1, 4, 8, 16) if s * most <= room])
+            step = self.random.choice(
+                [s for s in (0, 1, 4, 8, 16) if s * most <= room]
+            )
             total, room = total + a * step, room - step * most
-        return total + self.random.choice([c for c in (0, 0, 4, 8, 16) if c <= room])
+        return total + self.random.choice(
+            [c for c in (0, 0, 4, 8, 16) if c <= room]
+        )
 
     def offset(self, around: Around, limit: int, lanes: bool = True) -> UOp:
         """Anything inside a buffer."""
@@ -187,7 +201,9 @@ class Maker:
         if lanes and around.lanes is not None:
             pairs = [*pairs, (around.lanes[0], around.lanes[1] - 1)]
         for a, most in pairs:
-            step = self.random.choice([s for s in (0, 1, 1, 2, 16) if s * most <= room])
+            step = self.random.choice(
+                [s for s in (0, 1, 1, 2, 16) if s * most <= room]
+            )
             total, room = total + a * step, room - step * most
             if 8 * most <= room and self.random.random() < 0.3:
                 total, room = total + a * N, room - 8 * most

@@ -76,7 +76,9 @@ def softmax(lanes: int = LANES) -> UOp:
 
     def four(buffer: UOp, op: Ops) -> UOp:
         a, b, c, d = (load(buffer, v + q * lanes) for q in range(4))
-        return vector(2, lanes, store(buffer, v, a.alu(op, b).alu(op, c.alu(op, d))))
+        return vector(
+            2, lanes, store(buffer, v, a.alu(op, b).alu(op, c.alu(op, d)))
+        )
 
     def exponential(offset: UOp, mask: UOp | None = None) -> UOp:
         return unary(Ops.EXP, load(x, offset, mask, -math.inf) - load(top, 0))
@@ -162,7 +164,10 @@ def gemm(
     if not repeat:
         return kernel(*body, params=(a, b, c), sizes=(k, m, n, ld), name="gemm")
     return kernel(
-        loop(6, times, *body), params=(a, b, c), sizes=(k, m, n, ld, times), name="gemm"
+        loop(6, times, *body),
+        params=(a, b, c),
+        sizes=(k, m, n, ld, times),
+        name="gemm",
     )
 
 
@@ -176,20 +181,26 @@ def peak(accumulators: int = 12) -> UOp:
     body = (
         acc,
         unroll(0, accumulators, vector(1, LANES, store(acc, at, 0.0))),
-        loop(2, times, unroll(3, 4, unroll(0, accumulators, vector(1, LANES, step)))),
+        loop(
+            2, times, unroll(3, 4, unroll(0, accumulators, vector(1, LANES, step)))
+        ),
         unroll(0, accumulators, vector(1, LANES, store(out, at, load(acc, at)))),
     )
     return kernel(*body, params=(out,), sizes=(times,), name="peak")
 
 
-def transpose(rows: int = 16, columns: int = 16, dtype: dt.DType = dt.float32) -> UOp:
+def transpose(
+    rows: int = 16, columns: int = 16, dtype: dt.DType = dt.float32
+) -> UOp:
     """Tiles of rows x columns, read along their rows and stored along their columns."""
     m, n = size("m"), size("n")
     x, y = param(0, dtype), param(1, dtype, writable=True)
     tile = stage(0, rows * columns, dtype=dtype)
     i, j, u, v, w, z = axis(0), axis(1), axis(2), axis(3), axis(4), axis(5)
     read = load(x, (i * rows + u) * n + j * columns + v)
-    put = store(y, (j * columns + w) * m + i * rows + z, load(tile, z * columns + w))
+    put = store(
+        y, (j * columns + w) * m + i * rows + z, load(tile, z * columns + w)
+    )
     body = (
         tile,
         unroll(2, rows, vector(3, columns, store(tile, u * columns + v, read))),

@@ -21,7 +21,9 @@ def built(name: str, language: str) -> Native:
 
 
 def random(*shape: int) -> Array:
-    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+    return (
+        np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+    )
 
 
 @language
@@ -47,7 +49,8 @@ def test_chain_in_place(language: str) -> None:
 
 @language
 @pytest.mark.parametrize(
-    ("rows", "cols"), [(1, 1), (2, 15), (3, 17), (4, 64), (5, 100), (2, 1000), (0, 8)]
+    ("rows", "cols"),
+    [(1, 1), (2, 15), (3, 17), (4, 64), (5, 100), (2, 1000), (0, 8)],
 )
 def test_softmax(language: str, rows: int, cols: int) -> None:
     x = 4 * random(rows, cols)
@@ -104,7 +107,9 @@ def test_transpose(language: str, rows: int, columns: int, dtype: dt.DType) -> N
     m, n = 3 * rows, 2 * columns
     x = np.arange(m * n).astype(dt.to_numpy(dtype)).reshape(m, n)
     y = np.zeros((n, m), x.dtype)
-    call(compiled(samples.transpose(rows, columns, dtype), language), [x, y], [m, n])
+    call(
+        compiled(samples.transpose(rows, columns, dtype), language), [x, y], [m, n]
+    )
     assert np.array_equal(y, x.T)
 
 

@@ -83,7 +83,9 @@ def test_a_load_that_does_not_change_stands_before_the_loop() -> None:
 
 def test_a_load_does_not_move_before_a_loop_that_may_not_run() -> None:
     """The read is out of range unless the loop runs."""
-    tree = kernel(loop(0, N, store(Y, P, load(X, N - 1))), params=(X, Y), sizes=(N,))
+    tree = kernel(
+        loop(0, N, store(Y, P, load(X, N - 1))), params=(X, Y), sizes=(N,)
+    )
     guard = [
         lines
         for label, lines in blocks(llvm.render(tree, V4)).items()
@@ -138,7 +140,9 @@ def test_the_inner_loop_of_gemm_is_nothing_but_its_work() -> None:
 
 
 def test_relu_is_one_instruction_and_keeps_nan() -> None:
-    tree = kernel(vector(3, 16, store(Y, V, load(X, V).maximum(0.0))), params=(X, Y))
+    tree = kernel(
+        vector(3, 16, store(Y, V, load(X, V).maximum(0.0))), params=(X, Y)
+    )
     code = assembly(llvm.render(tree, V4), V4)
     assert code.count("vmaxps") == 1
     assert "vcmp" not in code
@@ -150,7 +154,8 @@ def test_relu_is_one_instruction_and_keeps_nan() -> None:
 
 def test_the_maximum_of_two_values_takes_three_instructions() -> None:
     tree = kernel(
-        vector(3, 16, store(Y, V, load(X, V).maximum(load(X, V + 16)))), params=(X, Y)
+        vector(3, 16, store(Y, V, load(X, V).maximum(load(X, V + 16)))),
+        params=(X, Y),
     )
     code = assembly(llvm.render(tree, V4), V4)
     assert len(re.findall(r"\tv(?!mov|zero)\w+", code)) <= 3
@@ -164,7 +169,8 @@ def test_a_transpose_is_64_shuffles() -> None:
 def test_tail_masks_are_made_in_32_bits() -> None:
     at = P * 16 + V
     code = assembly(
-        text(loop(0, N, vector(3, 16, store(Y, at, load(X, at, at < N), at < N)))), V4
+        text(loop(0, N, vector(3, 16, store(Y, at, load(X, at, at < N), at < N)))),
+        V4,
     )
     assert "vpcmpgtd" in code
     assert "vpcmpgtq" not in code
@@ -192,7 +198,8 @@ FUNCTIONS = (
 def test_no_function_is_called(dtype: dt.DType, target: Target) -> None:
     x, y = param(0, dtype), param(1, dtype, writable=True)
     statements = [
-        store(y, V + 16 * i, unary(op, load(x, V))) for i, op in enumerate(FUNCTIONS)
+        store(y, V + 16 * i, unary(op, load(x, V)))
+        for i, op in enumerate(FUNCTIONS)
     ]
     tree = decompose(kernel(vector(3, 16, *statements), params=(x, y)))
     code = assembly(llvm.render(tree, target), target)
@@ -200,7 +207,9 @@ def test_no_function_is_called(dtype: dt.DType, target: Target) -> None:
     assert "@PLT" not in code
 
 
-@pytest.mark.skipif(host().name not in ("x86-64-v3", "x86-64-v4"), reason="needs AVX2")
+@pytest.mark.skipif(
+    host().name not in ("x86-64-v3", "x86-64-v4"), reason="needs AVX2"
+)
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 def test_eight_lanes_for_avx2(lanes: int) -> None:
     tree = decompose(samples.softmax(lanes))

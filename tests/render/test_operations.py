@@ -212,14 +212,18 @@ def everything(lanes: int) -> tuple[UOp, list[tuple[str, DType]]]:
     ]
     statements = []
     for out, (op, result, sources) in zip(outputs, jobs, strict=True):
-        operands = tuple(load(inputs[dtype, i], at) for i, dtype in enumerate(sources))
+        operands = tuple(
+            load(inputs[dtype, i], at) for i, dtype in enumerate(sources)
+        )
         statements.append(store(out, at, UOp(op, result, operands)))
     body = [vector(1, lanes, *statements)] if lanes > 1 else statements
     n = size("n")
     made = kernel(
         loop(0, n // lanes, *body), params=(*inputs.values(), *outputs), sizes=(n,)
     )
-    return made, [(f"{op.name} of {sources}", result) for op, result, sources in jobs]
+    return made, [
+        (f"{op.name} of {sources}", result) for op, result, sources in jobs
+    ]
 
 
 @pytest.mark.skipif("c" not in LANGUAGES, reason="needs gcc")

@@ -141,7 +141,9 @@ def test_masks_of_every_form(language: str, n: int) -> None:
         + load(X, N, idx(5) < N, 4.0)
     )
     check(
-        language, loop(0, 3, vector(3, 16, store(Y, at, value, among))), sizes={"n": n}
+        language,
+        loop(0, 3, vector(3, 16, store(Y, at, value, among))),
+        sizes={"n": n},
     )
 
 
@@ -162,7 +164,9 @@ def test_booleans_in_memory(language: str) -> None:
     value = load(flags, at).alu(Ops.XOR, load(flags, idx(0)))
     nest = loop(0, 4, vector(3, 16, store(out, at, value, at < 50)))
     data = np.random.default_rng(1).integers(0, 2, 64).astype(bool)
-    both(kernel(nest, params=(flags, out)), [data], np.zeros(64, bool), language, {})
+    both(
+        kernel(nest, params=(flags, out)), [data], np.zeros(64, bool), language, {}
+    )
 
 
 @language
@@ -180,7 +184,9 @@ def test_a_load_inside_a_loop_sees_the_last_iteration(language: str) -> None:
     check(
         language,
         store(Y, 0, 1.0),
-        loop(0, 5, store(Y, 0, load(Y, 0) * load(X, P)), store(Y, P + 1, load(Y, 0))),
+        loop(
+            0, 5, store(Y, 0, load(Y, 0) * load(X, P)), store(Y, P + 1, load(Y, 0))
+        ),
     )
 
 
@@ -201,17 +207,31 @@ def test_buffers_on_the_stack_and_in_scratch(language: str) -> None:
     )
     tree = kernel(*body, params=(X, Y), sizes=(N,))
     x = np.arange(48, dtype=np.float32)
-    both(tree, [x], np.zeros(48, np.float32), language, {"n": 16}, scratch=3 * 64 + 64)
+    both(
+        tree,
+        [x],
+        np.zeros(48, np.float32),
+        language,
+        {"n": 16},
+        scratch=3 * 64 + 64,
+    )
 
 
 @language
 def test_chunks_and_scalar_arguments(language: str) -> None:
     scale = UOp.variable("scale", 0, 0, dt.float32)
-    body = chunk(0, N, vector(3, 8, store(Y, P * 8 + V, load(X, P * 8 + V) * scale)))
+    body = chunk(
+        0, N, vector(3, 8, store(Y, P * 8 + V, load(X, P * 8 + V) * scale))
+    )
     tree = kernel(body, params=(X, Y), sizes=(N, scale), chunks=N)
     x = np.arange(40, dtype=np.float32)
     both(
-        tree, [x], np.zeros(40, np.float32), language, {"n": 5, "scale": 1.5}, chunks=5
+        tree,
+        [x],
+        np.zeros(40, np.float32),
+        language,
+        {"n": 5, "scale": 1.5},
+        chunks=5,
     )
 
 
@@ -219,7 +239,9 @@ def test_chunks_and_scalar_arguments(language: str) -> None:
 def test_an_address_inside_and_outside_a_loop(language: str) -> None:
     """The masked load stays in the loop, the other moves out of it; both begin at the same pointer."""
     value = load(X, N + 4, J < 3, 1.0) + load(X, N + 4)
-    check(language, loop(0, N, loop(1, 5, store(Y, P * 5 + J, value))), sizes={"n": 3})
+    check(
+        language, loop(0, N, loop(1, 5, store(Y, P * 5 + J, value))), sizes={"n": 3}
+    )
 
 
 @language
@@ -255,7 +277,11 @@ def test_loads_around_a_condition(language: str) -> None:
 def test_registers_that_trade_places(language: str, n: int) -> None:
     """Two registers swap in every iteration: all new values must be taken before any is put."""
     a, b, t = stage(0, 1), stage(1, 1), stage(2, 1)
-    swap = (store(t, 0, load(a, 0)), store(a, 0, load(b, 0)), store(b, 0, load(t, 0)))
+    swap = (
+        store(t, 0, load(a, 0)),
+        store(a, 0, load(b, 0)),
+        store(b, 0, load(t, 0)),
+    )
     grow = store(b, 0, load(b, 0) + load(X, P))
     body = (
         a,
@@ -280,7 +306,9 @@ def test_registers_under_conditions(language: str, n: int) -> None:
     acc = stage(0, 32)
     at = U * 16 + V
     fill = unroll(2, 2, vector(3, 16, store(acc, at, 1.0)))
-    step = unroll(2, 2, vector(3, 16, store(acc, at, load(acc, at) + load(X, P + V))))
+    step = unroll(
+        2, 2, vector(3, 16, store(acc, at, load(acc, at) + load(X, P + V)))
+    )
     body = loop(
         0,
         N,
@@ -294,7 +322,9 @@ def test_registers_under_conditions(language: str, n: int) -> None:
 @language
 def test_registers_in_nested_loops(language: str) -> None:
     acc, row = stage(0, 16), stage(1, 16)
-    inner = loop(1, P + 1, vector(3, 16, store(row, V, load(row, V) + load(X, J + V))))
+    inner = loop(
+        1, P + 1, vector(3, 16, store(row, V, load(row, V) + load(X, J + V)))
+    )
     outer = loop(
         0,
         N,
@@ -318,8 +348,17 @@ def test_lanes_written_and_read_one_by_one(language: str) -> None:
     acc = stage(0, 16)
     whole = vector(3, 16, store(acc, V, load(X, V)))
     one = unroll(2, 4, store(acc, U * 3, f32(2.0) * load(acc, U * 3 + 1)))
-    out = vector(3, 8, store(Y, V, load(acc, V * 2)), store(Y, V + 8, load(acc, V + 4)))
-    check(language, acc, whole, one, out, vector(3, 16, store(Y, V + 16, load(acc, V))))
+    out = vector(
+        3, 8, store(Y, V, load(acc, V * 2)), store(Y, V + 8, load(acc, V + 4))
+    )
+    check(
+        language,
+        acc,
+        whole,
+        one,
+        out,
+        vector(3, 16, store(Y, V + 16, load(acc, V))),
+    )
 
 
 @language
@@ -370,7 +409,13 @@ def test_a_loop_that_runs_once_twice(language: str) -> None:
     """The same axis in two loops: what was loaded in the first must not be used in the second."""
     one = loop(0, 1, store(Y, P, load(X, P)))
     many = loop(0, N, store(Y, P + 8, load(X, P)))
-    check(language, one, many, loop(0, 1, store(Y, P + 40, load(X, P))), sizes={"n": 5})
+    check(
+        language,
+        one,
+        many,
+        loop(0, 1, store(Y, P + 40, load(X, P))),
+        sizes={"n": 5},
+    )
 
 
 @language
@@ -403,7 +448,9 @@ def test_division_of_negative_indices(language: str, extent: int) -> None:
     shifted = P + UOp.variable("shift", -100, 100)
     parts = [shifted // 4, shifted % 4, shifted // 3, shifted % 3]
     body = loop(
-        0, 12, *(store(Y, P * 4 + i, p.cast(dt.float32)) for i, p in enumerate(parts))
+        0,
+        12,
+        *(store(Y, P * 4 + i, p.cast(dt.float32)) for i, p in enumerate(parts)),
     )
     tree = kernel(body, params=(X, Y), sizes=(UOp.variable("shift", -100, 100),))
     both(
@@ -442,4 +489,7 @@ def test_fold_of_pairs(language: str, lanes: int) -> None:
 @language
 def test_fold_into_memory(language: str) -> None:
     add = UOp.state(dt.float32, 0) + UOp.state(dt.float32, 1)
-    check(language, loop(0, 4, fold(4, 16, [load(Y, P)], [load(X, P * 16 + W)], [add])))
+    check(
+        language,
+        loop(0, 4, fold(4, 16, [load(Y, P)], [load(X, P * 16 + W)], [add])),
+    )

@@ -63,11 +63,15 @@ def store(
     where = idx(offset) if isinstance(offset, int) else offset
     what = value if isinstance(value, UOp) else UOp.const(buffer.dtype, value)
     return UOp(
-        Ops.STORE, dt.void, (buffer, where, what, *(() if mask is None else (mask,)))
+        Ops.STORE,
+        dt.void,
+        (buffer, where, what, *(() if mask is None else (mask,))),
     )
 
 
-def _loop(kind: LoopKind, number: int, extent: int | UOp, body: Sequence[UOp]) -> UOp:
+def _loop(
+    kind: LoopKind, number: int, extent: int | UOp, body: Sequence[UOp]
+) -> UOp:
     count = idx(extent) if isinstance(extent, int) else extent
     return UOp(Ops.LOOP, dt.void, (count, *body), LoopArg(number, kind))
 

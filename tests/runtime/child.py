@@ -32,7 +32,9 @@ EAGER = Tuning(wake_ns=0, solo_ns=0)
 class Bench:
     """A program that counts: in each of `regions` turns, 64 chunks of `turns` work and 3 chunks of another count."""
 
-    def __init__(self, threads: int, regions: int, turns: int, tuning: Tuning = EAGER) -> None:
+    def __init__(
+        self, threads: int, regions: int, turns: int, tuning: Tuning = EAGER
+    ) -> None:
         self.library = Library(ObjectCache(Path(sys.argv[2]), 1 << 28), host())
         self.pool = Pool(threads, self.library, tuning)
         self.regions = regions
@@ -59,7 +61,9 @@ class Bench:
 
     def check(self) -> None:
         expected = self.runs * self.regions
-        assert (self.counts == expected).all(), f"{self.counts.tolist()} instead of {expected} each"
+        assert (self.counts == expected).all(), (
+            f"{self.counts.tolist()} instead of {expected} each"
+        )
 
 
 def stress() -> None:
@@ -73,7 +77,12 @@ def stress() -> None:
 
 def parking() -> None:
     """Threads that never spin: every region meets workers that fall asleep or wake up, and a caller that sleeps."""
-    bench = Bench(threads=4, regions=50, turns=200, tuning=EAGER._replace(spin_ns=0, join_ns=0))
+    bench = Bench(
+        threads=4,
+        regions=50,
+        turns=200,
+        tuning=EAGER._replace(spin_ns=0, join_ns=0),
+    )
     for _ in range(40):
         bench.run()
         time.sleep(0.001)
@@ -204,7 +213,9 @@ def multiprocess() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             with multiprocessing.get_context(method).Pool(3) as processes:
-                assert processes.map(square_sum, [1, 2, 3, 4]) == [(CHUNKS + FEW) * n for n in (1, 2, 3, 4)]
+                assert processes.map(square_sum, [1, 2, 3, 4]) == [
+                    (CHUNKS + FEW) * n for n in (1, 2, 3, 4)
+                ]
 
 
 def exit_parked() -> None:
@@ -213,7 +224,9 @@ def exit_parked() -> None:
 
 
 def exit_spinning() -> None:
-    Bench(threads=4, regions=10, turns=100, tuning=EAGER._replace(spin_ns=10**10)).run()
+    Bench(
+        threads=4, regions=10, turns=100, tuning=EAGER._replace(spin_ns=10**10)
+    ).run()
 
 
 def exit_evaluating() -> None:

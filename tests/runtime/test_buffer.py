@@ -11,7 +11,9 @@ from ingot.errors import ArgumentError
 from ingot.runtime.buffer import Allocator, Buffer, size_class
 
 
-@pytest.mark.parametrize("nbytes", [0, 1, 63, 64, 65, 1000, 40_000, 1 << 20, (4 << 20) + 1])
+@pytest.mark.parametrize(
+    "nbytes", [0, 1, 63, 64, 65, 1000, 40_000, 1 << 20, (4 << 20) + 1]
+)
 def test_blocks_are_aligned_and_large_enough(nbytes: int) -> None:
     buffer = Buffer.allocate(nbytes)
     assert buffer.address % 64 == 0
@@ -31,7 +33,10 @@ def test_size_classes_waste_at_most_a_quarter() -> None:
 
 def test_live_blocks_do_not_overlap() -> None:
     """More than a slab of each small size."""
-    buffers = [Buffer.allocate(nbytes) for nbytes in [100] * 3000 + [1000] * 600 + [10_000, 100_000] * 40]
+    buffers = [
+        Buffer.allocate(nbytes)
+        for nbytes in [100] * 3000 + [1000] * 600 + [10_000, 100_000] * 40
+    ]
     spans = sorted((b.address, b.address + b.nbytes) for b in buffers)
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
@@ -100,7 +105,9 @@ def test_what_is_kept_is_bounded() -> None:
         assert allocator.cached_bytes > held
     lease = allocator.lease(4 << 20)
     del lease
-    assert allocator.cached_bytes <= 1 << 20, "a block above the limit goes back to the system"
+    assert allocator.cached_bytes <= 1 << 20, (
+        "a block above the limit goes back to the system"
+    )
     allocator.trim()
     assert allocator.cached_bytes == 0
 

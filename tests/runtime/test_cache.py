@@ -43,7 +43,10 @@ def test_empty_and_replaced_values(directory: Path) -> None:
     assert ObjectCache(directory, LIMIT).get(KEY) == b"new"
 
 
-@pytest.mark.parametrize("key", ["", "short", "../../../etc/passwd", "ABCDEF0123", "0" * 129, "00000000\n"])
+@pytest.mark.parametrize(
+    "key",
+    ["", "short", "../../../etc/passwd", "ABCDEF0123", "0" * 129, "00000000\n"],
+)
 def test_keys_are_digests(directory: Path, key: str) -> None:
     with pytest.raises(ArgumentError, match="hex digits"):
         ObjectCache(directory, LIMIT).get(key)
@@ -79,7 +82,13 @@ def test_a_corrupt_entry_is_removed(directory: Path, damage: str) -> None:
     path = directory / (KEY + ".bin")
     raw = path.read_bytes()
     flipped = raw[:-5] + bytes([raw[-5] ^ 1]) + raw[-4:]
-    wrong = {"cut": raw[:-1], "longer": raw + b"x", "flipped": flipped, "empty": b"", "garbage": b"x" * 1000}
+    wrong = {
+        "cut": raw[:-1],
+        "longer": raw + b"x",
+        "flipped": flipped,
+        "empty": b"",
+        "garbage": b"x" * 1000,
+    }
     path.write_bytes(wrong[damage])
     assert cache.get(KEY) is None
     assert not path.exists()
@@ -143,8 +152,12 @@ def works_in_memory(cache: ObjectCache) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EIO])
-def test_a_disk_that_refuses_writes(directory: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EIO]
+)
+def test_a_disk_that_refuses_writes(
+    directory: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -166,7 +179,9 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_write(directory: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert len(messages) == 1
     assert os.strerror(errno.EFBIG) in messages[0]
-    assert files(directory) == ["00000000000000c0.bin"], "no temporary file stays behind"
+    assert files(directory) == ["00000000000000c0.bin"], (
+        "no temporary file stays behind"
+    )
 
 
 def test_a_file_where_the_directory_should_be(tmp_path: Path) -> None:
@@ -237,7 +252,9 @@ def test_a_read_only_directory(directory: Path) -> None:
     messages = works_in_memory(cache)
     assert len(messages) == 1
     assert "Permission denied" in messages[0]
-    assert cache.get("00000000000000c0") == b"code", "what is there can still be read"
+    assert cache.get("00000000000000c0") == b"code", (
+        "what is there can still be read"
+    )
 
 
 @pytest.mark.usefixtures("ordinary_user")

@@ -96,7 +96,9 @@ def test_writable_globals_are_refused() -> None:
         (62, "<H", 60000, "odd section table"),
     ],
 )
-def test_damaged_headers_are_named(table_object: bytes, offset: int, form: str, value: int, message: str) -> None:
+def test_damaged_headers_are_named(
+    table_object: bytes, offset: int, form: str, value: int, message: str
+) -> None:
     damaged = bytearray(table_object)
     struct.pack_into(form, damaged, offset, value)
     with pytest.raises(CompileError, match=message):
@@ -139,8 +141,13 @@ def first_relocation(data: bytes) -> int:
     """The file offset of the first relocation with an addend."""
     (table,) = struct.unpack_from("<Q", data, 40)
     (count,) = struct.unpack_from("<H", data, 60)
-    rows = [struct.unpack_from("<IIQQQQ", data, table + 64 * index) for index in range(count)]
-    return next(int(offset) for _, kind, _, _, offset, size in rows if kind == 4 and size)
+    rows = [
+        struct.unpack_from("<IIQQQQ", data, table + 64 * index)
+        for index in range(count)
+    ]
+    return next(
+        int(offset) for _, kind, _, _, offset, size in rows if kind == 4 and size
+    )
 
 
 # --- aarch64: compiled here, checked by what the instructions would do ---

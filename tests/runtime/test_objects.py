@@ -70,5 +70,7 @@ def test_a_warm_start_does_not_import_llvmlite(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WARM, str(tmp_path), text]
     environment = child_environment(PYTHONPATH=str(Path(__file__).parents[2]))
     for imported in ("True", "False"):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
         assert done.stdout.strip() == imported, done.stderr

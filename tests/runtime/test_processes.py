@@ -26,10 +26,21 @@ def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def child(scenario: str, directory: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.runtime.child", scenario, str(directory)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.runtime.child",
+        scenario,
+        str(directory),
+    ]
     environment = child_environment(PYTHONPATH=str(ROOT))
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         yield process
@@ -54,13 +65,23 @@ def ends_well(process: subprocess.Popen[str]) -> None:
 
 @pytest.mark.parametrize(
     "scenario",
-    ["stress", "parking", "handler_evaluates", "forked", "forked_while_evaluating", "multiprocess"],
+    [
+        "stress",
+        "parking",
+        "handler_evaluates",
+        "forked",
+        "forked_while_evaluating",
+        "multiprocess",
+    ],
 )
 def test_scenario(scenario: str, cache_directory: Path) -> None:
     finish(scenario, cache_directory)
 
 
-@pytest.mark.parametrize("scenario", ["exit_parked", "exit_spinning", "exit_evaluating", "exit_mid_command"])
+@pytest.mark.parametrize(
+    "scenario",
+    ["exit_parked", "exit_spinning", "exit_evaluating", "exit_mid_command"],
+)
 def test_exit_is_clean(scenario: str, cache_directory: Path) -> None:
     for _ in range(4):
         finish(scenario, cache_directory)

@@ -14,7 +14,14 @@ from ingot.runtime.buffer import Buffer
 from ingot.runtime.layout import LIMIT_FAULT
 from ingot.runtime.library import Library
 from ingot.runtime.pool import Pool, Tuning
-from ingot.runtime.program import CommandFault, Program, ProgramBuilder, float32_word, float64_word, signed
+from ingot.runtime.program import (
+    CommandFault,
+    Program,
+    ProgramBuilder,
+    float32_word,
+    float64_word,
+    signed,
+)
 from tests.runtime.conftest import EAGER, MakePool
 from tests.runtime.kernels import FLUSH, FLUSH_KEY
 
@@ -54,10 +61,14 @@ def test_slots_take_new_values_each_run(kernels: Kernels, pool: Pool) -> None:
         assert out.tolist() == [0, value + 99]
 
 
-def test_slots_may_be_chunks_scratch_and_sizes(kernels: Kernels, pool: Pool) -> None:
+def test_slots_may_be_chunks_scratch_and_sizes(
+    kernels: Kernels, pool: Pool
+) -> None:
     builder = ProgramBuilder()
     where, chunks, scratch, count = (builder.slot() for _ in range(4))
-    builder.run(kernels["use_scratch"], [where, count], chunks=chunks, scratch=scratch)
+    builder.run(
+        kernels["use_scratch"], [where, count], chunks=chunks, scratch=scratch
+    )
     program = builder.finish(pool)
     out, address = words(*[0] * 9)
     program.run(address, 4, 8 * 1000, 1000)
@@ -67,7 +78,9 @@ def test_slots_may_be_chunks_scratch_and_sizes(kernels: Kernels, pool: Pool) -> 
     assert (out[:8] % 64 == 0).all()
 
 
-def test_scratch_is_private_to_a_thread(kernels: Kernels, make_pool: MakePool) -> None:
+def test_scratch_is_private_to_a_thread(
+    kernels: Kernels, make_pool: MakePool
+) -> None:
     pool = make_pool(4)
     builder = ProgramBuilder()
     where = builder.slot()
@@ -83,7 +96,9 @@ def test_scratch_is_private_to_a_thread(kernels: Kernels, make_pool: MakePool) -
     assert 2 <= len(seen) <= 4, "several threads help, each with one block"
 
 
-def test_wrong_number_of_values_is_an_argument_error(kernels: Kernels, pool: Pool) -> None:
+def test_wrong_number_of_values_is_an_argument_error(
+    kernels: Kernels, pool: Pool
+) -> None:
     program = marking(kernels, pool, 2)
     for values in [(), (1, 2), (1 << 63,)]:
         with pytest.raises(ArgumentError, match="one for each slot"):
@@ -97,7 +112,9 @@ def test_copy(pool: Pool, nbytes: int) -> None:
     builder = ProgramBuilder()
     a, b, n = builder.slot(), builder.slot(), builder.slot()
     builder.copy(a, b, n)
-    builder.finish(pool).run(Buffer.from_array(to).address, Buffer.from_array(source).address, nbytes)
+    builder.finish(pool).run(
+        Buffer.from_array(to).address, Buffer.from_array(source).address, nbytes
+    )
     assert (to[:nbytes] == source[:nbytes]).all()
     assert to[nbytes] == 0
 
@@ -105,25 +122,39 @@ def test_copy(pool: Pool, nbytes: int) -> None:
 # --- faults ---
 
 
-def test_the_lowest_faulting_chunk_is_reported(kernels: Kernels, pool: Pool) -> None:
+def test_the_lowest_faulting_chunk_is_reported(
+    kernels: Kernels, pool: Pool
+) -> None:
     codes, codes_at = words(*[0] * 40)
     codes[[7, 9, 30]] = [70, 90, 300]
     counts, counts_at = words(*[0] * 40)
     later, later_at = words(*[0] * 4)
     builder = ProgramBuilder()
     builder.run(kernels["mark"], [later_at, 1], chunks=1)
-    index = builder.run(kernels["fail"], [counts_at, codes_at], chunks=40, label="divide")
+    index = builder.run(
+        kernels["fail"], [counts_at, codes_at], chunks=40, label="divide"
+    )
     builder.run(kernels["mark"], [later_at, 1], chunks=4)
     program = builder.finish(pool)
     for turn in range(1, 30):
-        with pytest.raises(CommandFault, match=r"command 1 \(divide\) reported fault 70 in chunk 7") as caught:
+        with pytest.raises(
+            CommandFault, match=r"command 1 \(divide\) reported fault 70 in chunk 7"
+        ) as caught:
             program.run()
-        assert (caught.value.command, caught.value.code, caught.value.chunk) == (index, 70, 7)
-        assert counts[:8].tolist() == [turn] * 8, "all chunks below the fault have run"
+        assert (caught.value.command, caught.value.code, caught.value.chunk) == (
+            index,
+            70,
+            7,
+        )
+        assert counts[:8].tolist() == [turn] * 8, (
+            "all chunks below the fault have run"
+        )
         assert later.tolist() == [turn, 0, 0, 0], "nothing after the fault has run"
 
 
-def test_the_first_of_many_faults_is_reported(kernels: Kernels, make_pool: MakePool) -> None:
+def test_the_first_of_many_faults_is_reported(
+    kernels: Kernels, make_pool: MakePool
+) -> None:
     """All chunks fault. Chunk 0 is always claimed first, but another thread may be done before it begins."""
     _, codes_at = words(1, 2, 3)
     _, counts_at = words(0, 0, 0)
@@ -165,7 +196,9 @@ def test_check_stops_at_an_error_word(kernels: Kernels, pool: Pool) -> None:
 # --- variables and control ---
 
 
-def test_a_size_from_memory_sets_arguments_and_chunks(kernels: Kernels, pool: Pool) -> None:
+def test_a_size_from_memory_sets_arguments_and_chunks(
+    kernels: Kernels, pool: Pool
+) -> None:
     size, size_at = words(0)
     counts, counts_at = words(*[0] * 100)
     builder = ProgramBuilder()
@@ -247,7 +280,9 @@ def test_labels_must_be_placed_once(pool: Pool) -> None:
 # --- host functions ---
 
 
-def test_host_functions_see_words_and_may_evaluate(kernels: Kernels, pool: Pool) -> None:
+def test_host_functions_see_words_and_may_evaluate(
+    kernels: Kernels, pool: Pool
+) -> None:
     counts, counts_at = words(*[0] * 64)
     inner = marking(kernels, pool, 64)
     seen = []
@@ -285,7 +320,9 @@ def test_a_program_may_run_inside_itself(kernels: Kernels, pool: Pool) -> None:
     assert counts.tolist() == [6] * 8
 
 
-def test_what_a_host_function_raises_comes_out(kernels: Kernels, pool: Pool) -> None:
+def test_what_a_host_function_raises_comes_out(
+    kernels: Kernels, pool: Pool
+) -> None:
     def bad() -> None:
         raise ZeroDivisionError("in the host function")
 
@@ -308,7 +345,9 @@ def test_threads_evaluate_at_once(kernels: Kernels, pool: Pool) -> None:
         for _ in range(300):
             shared.run(address)
 
-    threads = [threading.Thread(target=work, args=(address,)) for _, address in arrays]
+    threads = [
+        threading.Thread(target=work, args=(address,)) for _, address in arrays
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -316,7 +355,9 @@ def test_threads_evaluate_at_once(kernels: Kernels, pool: Pool) -> None:
     assert all((counts == 300).all() for counts, _ in arrays)
 
 
-def test_scratch_of_concurrent_runs_is_not_shared(kernels: Kernels, make_pool: MakePool) -> None:
+def test_scratch_of_concurrent_runs_is_not_shared(
+    kernels: Kernels, make_pool: MakePool
+) -> None:
     pool = make_pool(2)
     builder = ProgramBuilder()
     where = builder.slot()
@@ -345,14 +386,18 @@ def test_short_slices_lose_no_chunk(kernels: Kernels, make_pool: MakePool) -> No
     """A slice of no time: the run comes back to Python again and again, and goes on where it was."""
     counts, address = words(*[0] * 500)
     for threads in (1, 3):
-        program = marking(kernels, make_pool(threads, EAGER._replace(slice_ns=-1)), 500, turns=100)
+        program = marking(
+            kernels, make_pool(threads, EAGER._replace(slice_ns=-1)), 500, turns=100
+        )
         counts[:] = 0
         for _ in range(20):
             program.run(address)
         assert (counts == 20).all()
 
 
-def test_short_slices_keep_loops_going(kernels: Kernels, make_pool: MakePool) -> None:
+def test_short_slices_keep_loops_going(
+    kernels: Kernels, make_pool: MakePool
+) -> None:
     counts, address = words(*[0] * 7)
     builder = ProgramBuilder()
     left, top = builder.cell(), builder.label()
@@ -365,8 +410,13 @@ def test_short_slices_keep_loops_going(kernels: Kernels, make_pool: MakePool) ->
     assert (counts == 100).all()
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="flush-to-zero is set by an x86 instruction")
-def test_workers_compute_in_the_mode_of_the_caller(kernels: Kernels, library: Library, make_pool: MakePool) -> None:
+@pytest.mark.skipif(
+    platform.machine() != "x86_64",
+    reason="flush-to-zero is set by an x86 instruction",
+)
+def test_workers_compute_in_the_mode_of_the_caller(
+    kernels: Kernels, library: Library, make_pool: MakePool
+) -> None:
     address = library.functions(FLUSH_KEY, lambda: FLUSH)["set_flush"]
     set_flush = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address)
     products, threads = np.zeros(2000, np.float32), np.zeros(2000, np.int64)
@@ -402,7 +452,9 @@ def test_a_closed_pool_still_runs(kernels: Kernels, make_pool: MakePool) -> None
 # --- when threads are worth it ---
 
 
-def costing(kernels: Kernels, pool: Pool, cost_ns: int, loop: bool = False) -> Program:
+def costing(
+    kernels: Kernels, pool: Pool, cost_ns: int, loop: bool = False
+) -> Program:
     """A short program that is said to cost so much, once or in a loop."""
     counts = np.zeros(64, np.int64)
     builder = ProgramBuilder()
@@ -410,35 +462,48 @@ def costing(kernels: Kernels, pool: Pool, cost_ns: int, loop: bool = False) -> P
     left, top = builder.cell(), builder.label()
     builder.set(left, 2)
     builder.place(top)
-    builder.run(kernels["mark"], [Buffer.from_array(counts).address, 1], chunks=64, cost_ns=cost_ns)
+    builder.run(
+        kernels["mark"],
+        [Buffer.from_array(counts).address, 1],
+        chunks=64,
+        cost_ns=cost_ns,
+    )
     if loop:
         builder.add(left, -1)
         builder.branch_if_nonzero(left, top)
     return builder.finish(pool)
 
 
-def test_small_work_starts_no_threads(kernels: Kernels, make_pool: MakePool) -> None:
+def test_small_work_starts_no_threads(
+    kernels: Kernels, make_pool: MakePool
+) -> None:
     pool = make_pool(2, Tuning(wake_ns=100_000))
     for cost, workers in [(1_000, 0), (99_000, 0), (101_000, 1)]:
         costing(kernels, pool, cost).run()
         assert pool.workers == workers
 
 
-def test_tiny_commands_are_done_alone(kernels: Kernels, make_pool: MakePool) -> None:
+def test_tiny_commands_are_done_alone(
+    kernels: Kernels, make_pool: MakePool
+) -> None:
     pool = make_pool(2, EAGER._replace(solo_ns=3_000))
     for cost, workers in [(2_000, 0), (4_000, 1)]:
         costing(kernels, pool, cost).run()
         assert pool.workers == workers
 
 
-def test_work_in_a_loop_is_expected_again(kernels: Kernels, make_pool: MakePool) -> None:
+def test_work_in_a_loop_is_expected_again(
+    kernels: Kernels, make_pool: MakePool
+) -> None:
     pool = make_pool(2, Tuning(wake_ns=100_000))
     for loop, workers in [(False, 0), (True, 1)]:
         costing(kernels, pool, 30_000, loop).run()
         assert pool.workers == workers
 
 
-def test_many_small_runs_in_succession_pay_together(kernels: Kernels, make_pool: MakePool) -> None:
+def test_many_small_runs_in_succession_pay_together(
+    kernels: Kernels, make_pool: MakePool
+) -> None:
     pool = make_pool(2, Tuning(wake_ns=20_000_000))
     program = costing(kernels, pool, 15_000_000)
     for _ in range(3):

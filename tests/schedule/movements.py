@@ -106,7 +106,10 @@ def shifted(x: UOp, rng: random.Random) -> UOp:
     one = UOp(
         Ops.EXPAND,
         x.dtype,
-        (reshape(UOp.const(x.dtype, 1.0), *(1,) * len(x.shape)), *index(*shape_of(x))),
+        (
+            reshape(UOp.const(x.dtype, 1.0), *(1,) * len(x.shape)),
+            *index(*shape_of(x)),
+        ),
     )
     return x + one
 

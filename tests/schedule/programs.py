@@ -43,7 +43,9 @@ class Program:
     def _array(self, node: UOp, rng: np.random.Generator) -> Array:
         shape = tuple(int(n) for n in node.shape if isinstance(n, int))
         if node.dtype.is_int:
-            return rng.integers(0, self.below, shape).astype(dt.to_numpy(node.dtype))
+            return rng.integers(0, self.below, shape).astype(
+                dt.to_numpy(node.dtype)
+            )
         return rng.normal(0, 1, shape).astype(np.float32)
 
 

@@ -42,7 +42,8 @@ def fused(*roots: UOp) -> Fusion:
 def sizes_of(made: Family, plan: Plan) -> dict[str, int | float]:
     """The values of a planned kernel's arguments."""
     sizes = {
-        cast(VarArg, v.arg).name: cast("int | float", n) for v, n in made.values.items()
+        cast(VarArg, v.arg).name: cast("int | float", n)
+        for v, n in made.values.items()
     }
     return sizes | {
         cast(VarArg, v.arg).name: evaluate(source(e), sizes)

@@ -112,7 +112,9 @@ def planned(root: UOp) -> tuple[Built, dict[str, int | float]]:
 def between(root: UOp) -> list[int]:
     """Bytes of each temporary between the launches."""
     built, sizes = planned(root)
-    return [dtype.itemsize * number(count, sizes) for dtype, count in built.temporaries]
+    return [
+        dtype.itemsize * number(count, sizes) for dtype, count in built.temporaries
+    ]
 
 
 def test_temporaries_are_panels_and_partial_results() -> None:
@@ -131,7 +133,9 @@ def test_temporaries_are_panels_and_partial_results() -> None:
 
 def private(built: Built, sizes: dict[str, int | float]) -> int:
     """Scratch and stack of one thread."""
-    scratch = max(number(cast(KernelArg, k.arg).scratch, sizes) for k in built.launches)
+    scratch = max(
+        number(cast(KernelArg, k.arg).scratch, sizes) for k in built.launches
+    )
     stages = {u for k in built.launches for u in k.toposort() if u.op is Ops.STAGE}
     stack = [u for u in stages if cast(StageArg, u.arg).scope is Scope.STACK]
     return scratch + sum(number(u.src[0], sizes) * u.dtype.itemsize for u in stack)
@@ -151,7 +155,8 @@ def test_hand_written_softmax_is_softmax() -> None:
         for build_root in (named_softmax, hand_softmax)
     )
     first, second = (
-        [digest(family(d).kernel) for d in fusion.drafts] for fusion in (named, by_hand)
+        [digest(family(d).kernel) for d in fusion.drafts]
+        for fusion in (named, by_hand)
     )
     assert first == second
 

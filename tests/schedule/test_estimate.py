@@ -23,7 +23,9 @@ def only_kernel(tensor: ig.Tensor) -> Draft:
 def counted(tensor: ig.Tensor, **sizes: int) -> tuple[int, int]:
     """(operations, bytes)"""
     found = estimate(only_kernel(tensor))
-    return evaluate(source(found.flops), sizes), evaluate(source(found.nbytes), sizes)
+    return evaluate(source(found.flops), sizes), evaluate(
+        source(found.nbytes), sizes
+    )
 
 
 def t(*shape: int) -> ig.Tensor:

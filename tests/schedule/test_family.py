@@ -134,7 +134,10 @@ def test_numbers_that_are_structure_stay(number: float) -> None:
 
 
 def test_a_stride_of_one_is_structure() -> None:
-    plain, turned = only(matrix(4, 5) + matrix(4, 5, 1)), only(transposed(matrix(4, 5)))
+    plain, turned = (
+        only(matrix(4, 5) + matrix(4, 5, 1)),
+        only(transposed(matrix(4, 5))),
+    )
     assert digest(plain.kernel) != digest(turned.kernel)
 
 

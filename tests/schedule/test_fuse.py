@@ -79,7 +79,10 @@ STORED: dict[str, tuple[Callable[[], tuple[UOp, ...]], list[str]]] = {
     ),
     "a product of a product": (
         lambda: (apply("matmul", linear(x, w, b), w),),
-        ["it feeds a contraction, whose operands are packed from memory", "asked for"],
+        [
+            "it feeds a contraction, whose operands are packed from memory",
+            "asked for",
+        ],
     ),
 }
 

@@ -51,7 +51,9 @@ def test_values_that_live_together_are_apart(seed: int) -> None:
         assert end <= size
         for other, theirs in values.items():
             if other != key and together(value, theirs):
-                apart = end <= offsets[other] or offsets[other] + theirs.nbytes <= start
+                apart = (
+                    end <= offsets[other] or offsets[other] + theirs.nbytes <= start
+                )
                 assert apart, (key, other)
 
 

@@ -21,7 +21,9 @@ from tests.schedule.run import heuristically, leaves, plainly, run
 SEEDS = range(150)
 
 
-def values(root: UOp) -> dict[UOp, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+def values(
+    root: UOp,
+) -> dict[UOp, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
     leaf = leaves(root)[0]
     shape = shape_of(leaf)
     numbers = np.arange(1, 1 + int(np.prod(shape, dtype=int)), dtype=np.float32)
@@ -68,7 +70,9 @@ def test_the_chains_use_every_movement() -> None:
 
 def total(x: UOp, *axes: int) -> UOp:
     zero = UOp.const(x.dtype, 0)
-    return UOp(Ops.REDUCE, x.dtype, (x, zero, sum_combine(x.dtype)), ReduceArg(axes))
+    return UOp(
+        Ops.REDUCE, x.dtype, (x, zero, sum_combine(x.dtype)), ReduceArg(axes)
+    )
 
 
 def test_movement_leaves_nothing_behind() -> None:
@@ -79,7 +83,9 @@ def test_movement_leaves_nothing_behind() -> None:
         "k", (reshape(shrunk, 2, 2, 8) + reshape(shrunk, 2, 2, 8),), lambda u: False
     )
     (nest,) = made.kernel.nests
-    loads = {u for e in nest.expressions() for u in e.toposort() if u.op is Ops.LOAD}
+    loads = {
+        u for e in nest.expressions() for u in e.toposort() if u.op is Ops.LOAD
+    }
     assert len(loads) == 1
     assert not any(u.op in (Ops.IDIV, Ops.MOD) for u in loads.pop().toposort())
 
@@ -92,7 +98,9 @@ def test_a_reduction_is_a_nest_of_its_own() -> None:
     assert isinstance(reduction.body, Reduce)
     assert isinstance(output.body, Store)
     assert made.reductions == {reduction.id: row}
-    assert [reader.id for reader, _ in made.kernel.readers(reduction)] == [output.id]
+    assert [reader.id for reader, _ in made.kernel.readers(reduction)] == [
+        output.id
+    ]
 
 
 def test_an_axis_of_one_element_has_no_loop() -> None:

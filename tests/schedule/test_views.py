@@ -56,7 +56,9 @@ def test_every_element_keeps_its_place(
     found = reshaped(inner, outer, counters, lambda u: simplify(u, extents))
     assert len(found) == len(inner)
     for place in itertools.product(*map(range, outer)):
-        at = {c: UOp.const(dt.index, p) for c, p in zip(counters, place, strict=True)}
+        at = {
+            c: UOp.const(dt.index, p) for c, p in zip(counters, place, strict=True)
+        }
         below = [int(simplify(substitute(u, at)).value) for u in found]
         assert flat(inner, below) == flat(outer, place)
 
