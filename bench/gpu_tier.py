@@ -28,7 +28,8 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import BufferArg, KernelArg, Ops, VarArg
 from ingot.kernel import gpu
 from ingot.kernel.decompose import decompose
-from ingot.kernel.tree import Built, build
+from ingot.kernel.launches import Built
+from ingot.kernel.tree import build
 from ingot.ops import activation, elementwise, matmul, movement, norm, reduce
 from ingot.ops.lower import lower_all
 from ingot.pipeline.host import evaluate, source
@@ -59,17 +60,29 @@ class Compiled:
             call.launch(stream)
 
 
-def compiled(device: Device, root: Callable[..., UOp], inputs: list[Tensor], result: Tensor) -> Compiled:
+def compiled(
+    device: Device, root: Callable[..., UOp], inputs: list[Tensor], result: Tensor
+) -> Compiled:
     """The whole way from a program to loaded kernels."""
     nodes = [_node(number, x) for number, x in enumerate(inputs)]
     (draft,) = fuse((lower_all(root(*nodes)),)).drafts
     made = family(draft)
-    hints = {v: int(cast(int, n)) for v, n in made.values.items() if v.dtype is dt.index}
+    hints = {
+        v: int(cast(int, n)) for v, n in made.values.items() if v.dtype is dt.index
+    }
     trees = build(gpu.choose(made.kernel, hints))
-    sizes = {cast(VarArg, v.arg).name: cast("int | float", n) for v, n in made.values.items()}
+    sizes = {
+        cast(VarArg, v.arg).name: cast("int | float", n)
+        for v, n in made.values.items()
+    }
     by_node = dict(zip(nodes, inputs, strict=True))
-    buffers = [by_node[b] for b in draft.buffers[:-1]] + [result, *_between(trees, sizes)]
-    return Compiled([_call(device, tree, sizes, buffers) for tree in trees.launches], buffers)
+    buffers = [by_node[b] for b in draft.buffers[:-1]] + [
+        result,
+        *_between(trees, sizes),
+    ]
+    return Compiled(
+        [_call(device, tree, sizes, buffers) for tree in trees.launches], buffers
+    )
 
 
 def _node(number: int, tensor: Tensor) -> UOp:
@@ -82,14 +95,21 @@ def _between(trees: Built, sizes: dict[str, int | float]) -> list[Tensor]:
     return [torch.empty(count, device="cuda") for count in counts]
 
 
-def _call(device: Device, tree: UOp, sizes: dict[str, int | float], buffers: list[Tensor]) -> Call:
+def _call(
+    device: Device, tree: UOp, sizes: dict[str, int | float], buffers: list[Tensor]
+) -> Call:
     arg = cast(KernelArg, tree.arg)
     cubin = compile_cubin(render_cuda(decompose(tree)))
     shape = geometry(tree)
     grid = shape.blocks({name: int(n) for name, n in sizes.items()})
-    scalars = [dt.to_numpy(s.dtype).type(sizes[cast(VarArg, s.arg).name]) for s in arg.sizes]
+    scalars = [
+        dt.to_numpy(s.dtype).type(sizes[cast(VarArg, s.arg).name])
+        for s in arg.sizes
+    ]
     function = device.load(cubin, arg.name)
-    return function.prepare(grid, shape.threads, [b.data_ptr() for b in buffers], scalars)
+    return function.prepare(
+        grid, shape.threads, [b.data_ptr() for b in buffers], scalars
+    )
 
 
 @dataclass
@@ -111,7 +131,10 @@ class Row:
 
     def check(self) -> None:
         wanted = self.exact(*(x.double() for x in self.inputs))
-        self.error = float((self.result.double().reshape(wanted.shape) - wanted).abs().max() / wanted.abs().max())
+        self.error = float(
+            (self.result.double().reshape(wanted.shape) - wanted).abs().max()
+            / wanted.abs().max()
+        )
 
     @property
     def is_right(self) -> bool:
@@ -198,7 +221,17 @@ def products(*shapes: tuple[int, int, int]) -> list[Row]:
         a, b = torch.randn(m, k, device="cuda"), torch.randn(k, n, device="cuda")
         result = torch.empty(m, n, device="cuda")
         peer = _product_of(a, b)
-        made.append(Row(f"gemm {m}x{k}x{n}", matmul.matmul, [a, b], result, torch.matmul, peer, flops=2 * m * k * n))
+        made.append(
+            Row(
+                f"gemm {m}x{k}x{n}",
+                matmul.matmul,
+                [a, b],
+                result,
+                torch.matmul,
+                peer,
+                flops=2 * m * k * n,
+            )
+        )
     return made
 
 
@@ -210,7 +243,11 @@ def ragged(shapes: list[tuple[int, int]]) -> list[Row]:
     """Sizes that are multiples of nothing: checked, not timed for the table."""
     made = []
     for m, n in shapes:
-        x, w, c = torch.randn(m, n, device="cuda"), torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
+        x, w, c = (
+            torch.randn(m, n, device="cuda"),
+            torch.randn(n, device="cuda"),
+            torch.randn(n, device="cuda"),
+        )
         made += [
             Row(
                 f"softmax {m}x{n}",
@@ -220,9 +257,30 @@ def ragged(shapes: list[tuple[int, int]]) -> list[Row]:
                 lambda x: torch.softmax(x, -1),
                 _nothing,
             ),
-            Row(f"layer_norm {m}x{n}", norm.layer_norm, [x, w, c], torch.empty_like(x), _layer_norm, _nothing),
-            Row(f"transpose {m}x{n}", _turn, [x], torch.empty(n, m, device="cuda"), lambda x: x.t(), _nothing),
-            Row(f"total {m}x{n}", reduce.sum_, [x.abs()], torch.empty(1, device="cuda"), lambda x: x.sum(), _nothing),
+            Row(
+                f"layer_norm {m}x{n}",
+                norm.layer_norm,
+                [x, w, c],
+                torch.empty_like(x),
+                _layer_norm,
+                _nothing,
+            ),
+            Row(
+                f"transpose {m}x{n}",
+                _turn,
+                [x],
+                torch.empty(n, m, device="cuda"),
+                lambda x: x.t(),
+                _nothing,
+            ),
+            Row(
+                f"total {m}x{n}",
+                reduce.sum_,
+                [x.abs()],
+                torch.empty(1, device="cuda"),
+                lambda x: x.sum(),
+                _nothing,
+            ),
         ]
     return made
 
@@ -262,7 +320,9 @@ class Clock:
         return float(start.elapsed_time(end)) * 1e-3
 
 
-def measure(table: list[Row], programs: list[Compiled], rounds: int, n: int) -> float:
+def measure(
+    table: list[Row], programs: list[Compiled], rounds: int, n: int
+) -> float:
     """Fills the rows; returns the copy's bytes per second."""
     clock = Clock()
     x = torch.randn(n, n, device="cuda")
@@ -270,7 +330,10 @@ def measure(table: list[Row], programs: list[Compiled], rounds: int, n: int) -> 
     copies = []
     for number in range(WARM_UP + rounds):
         copied = clock(lambda: y.copy_(x))
-        times = [(clock(program), clock(row.peer)) for row, program in zip(table, programs, strict=True)]
+        times = [
+            (clock(program), clock(row.peer))
+            for row, program in zip(table, programs, strict=True)
+        ]
         if number >= WARM_UP:
             copies.append(copied)
             for row, (own, peer) in zip(table, times, strict=True):
@@ -280,12 +343,29 @@ def measure(table: list[Row], programs: list[Compiled], rounds: int, n: int) -> 
 
 
 def show(table: list[Row], copy: float) -> None:
-    print(f"\ncopy {copy / 1e9:.0f} GB/s, {torch.cuda.get_device_name()}, torch {torch.__version__}")
-    heads = ("us", 9), ("GB/s", 8), ("of copy", 9), ("TFLOP/s", 9), ("torch us", 10), ("x torch", 9), ("error", 10)
+    print(
+        f"\ncopy {copy / 1e9:.0f} GB/s, {torch.cuda.get_device_name()}, torch {torch.__version__}"
+    )
+    heads = (
+        ("us", 9),
+        ("GB/s", 8),
+        ("of copy", 9),
+        ("TFLOP/s", 9),
+        ("torch us", 10),
+        ("x torch", 9),
+        ("error", 10),
+    )
     print(f"{'program':<22}" + "".join(f"{head:>{width}}" for head, width in heads))
     for row in table:
-        own, peer = statistics.median(row.seconds), statistics.median(row.peer_seconds)
-        rate = f"{row.nbytes / own / 1e9:>8.0f}{row.nbytes / own / copy:>9.3f}" if row.nbytes else f"{'':>17}"
+        own, peer = (
+            statistics.median(row.seconds),
+            statistics.median(row.peer_seconds),
+        )
+        rate = (
+            f"{row.nbytes / own / 1e9:>8.0f}{row.nbytes / own / copy:>9.3f}"
+            if row.nbytes
+            else f"{'':>17}"
+        )
         flops = f"{row.flops / own / 1e12:>9.1f}" if row.flops else f"{'':>9}"
         verdict = "" if row.is_right else "  WRONG"
         beside = f"{peer * 1e6:>10.1f}{peer / own:>9.2f}{row.error:>10.1e}{verdict}"
@@ -293,7 +373,9 @@ def show(table: list[Row], copy: float) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", type=int, default=16384)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--json", type=Path)
@@ -301,11 +383,15 @@ def main() -> int:
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.zeros(1, device="cuda")
     device = Device()
-    table = rows(options.size) + products((options.size // 4,) * 3, (1000, 1013, 997))
+    table = rows(options.size) + products(
+        (options.size // 4,) * 3, (1000, 1013, 997)
+    )
     odd = ragged([(37, 1013), (1000, 40001), (3, 5)])
     for row in table + odd:
         row.result.fill_(float("nan"))
-    programs = [compiled(device, row.root, row.inputs, row.result) for row in table + odd]
+    programs = [
+        compiled(device, row.root, row.inputs, row.result) for row in table + odd
+    ]
     copy = measure(table, programs[: len(table)], options.rounds, options.size)
     for program in programs[len(table) :]:
         program()
@@ -314,11 +400,20 @@ def main() -> int:
         row.check()
     show(table, copy)
     wrong = [row.name for row in table + odd if not row.is_right]
-    slow = [r.name for r in table if r.nbytes and r.nbytes / statistics.median(r.seconds) < FLOOR * copy]
+    slow = [
+        r.name
+        for r in table
+        if r.nbytes and r.nbytes / statistics.median(r.seconds) < FLOOR * copy
+    ]
     right = sum(row.is_right for row in odd)
     print(f"odd sizes: {right} of {len(odd)} right; wrong: {wrong}; slow: {slow}")
     if options.json:
-        options.json.write_text(json.dumps({"copy": copy, "rows": [_plain(row) for row in table + odd]}, indent=1))
+        options.json.write_text(
+            json.dumps(
+                {"copy": copy, "rows": [_plain(row) for row in table + odd]},
+                indent=1,
+            )
+        )
     return 1 if wrong or slow else 0
 
 

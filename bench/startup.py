@@ -49,30 +49,39 @@ started = time.perf_counter()
 x.realize()
 print(1e3 * (time.perf_counter() - started))
 """
-STEPS = {"one operation repeated": "x + 1.0", "random operations": "random.choice(ops)(x)"}
+STEPS = {
+    "one operation repeated": "x + 1.0",
+    "random operations": "random.choice(ops)(x)",
+}
 
 
 def child(code: str, cache: Path) -> float:
     """What the code prints, in a process of its own."""
     environment = {**os.environ, "INGOT_CACHE_DIR": str(cache)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise SystemExit(done.stderr)
     return float(done.stdout.split()[-1])
 
 
 def first_results(rounds: int) -> None:
-    times: dict[str, list[float]] = {"jax": [], "ingot, empty cache": [], "ingot, warm cache": []}
+    times: dict[str, list[float]] = {
+        "jax": [],
+        "ingot, empty cache": [],
+        "ingot, warm cache": [],
+    }
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             cache = Path(folder)
-            turns = [
-                ("jax", lambda: child(JAX, cache)),
-                ("ingot, empty cache", lambda: child(INGOT, cache)),
-                ("ingot, warm cache", lambda: child(INGOT, cache)),
-            ]
-            for name, run in turns:
-                times[name].append(run())
+            times["jax"].append(child(JAX, cache))
+            times["ingot, empty cache"].append(child(INGOT, cache))
+            times["ingot, warm cache"].append(child(INGOT, cache))
     peer = median(times["jax"])
     for name, found in times.items():
         low, high = min(found), max(found)
@@ -98,14 +107,21 @@ def replay() -> None:
 
     arrays = [np.full(8, n, np.float32) for n in range(8)]
     tensors = [ig.from_numpy(a) for a in arrays]
-    two, eight = ig.jit(lambda a, b: a + b), ig.jit(lambda *v: sum(v[1:], start=v[0]))
+    two, eight = (
+        ig.jit(lambda a, b: a + b),
+        ig.jit(lambda *v: sum(v[1:], start=v[0])),
+    )
     two(*tensors[:2]), eight(*tensors)
     numpy = best(lambda: arrays[0] + arrays[1])
     ours = best(lambda: two(*tensors[:2]))
-    print(f"replay, 8 elements, 2 inputs    {ours:6.2f} us, NumPy {numpy:.2f}: {ours - numpy:+.2f}")
+    print(
+        f"replay, 8 elements, 2 inputs    {ours:6.2f} us, NumPy {numpy:.2f}: {ours - numpy:+.2f}"
+    )
     numpy = best(lambda: sum(arrays[1:], start=arrays[0]))
     ours = best(lambda: eight(*tensors))
-    print(f"replay, 8 elements, 8 inputs    {ours:6.2f} us, NumPy {numpy:.2f}: {ours - numpy:+.2f}")
+    print(
+        f"replay, 8 elements, 8 inputs    {ours:6.2f} us, NumPy {numpy:.2f}: {ours - numpy:+.2f}"
+    )
 
 
 def scheduling() -> None:
@@ -118,7 +134,9 @@ def scheduling() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     replay()

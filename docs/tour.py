@@ -65,7 +65,8 @@ work = stages.Work(host())
 show(stages.PROGRAM.text(stages.PROGRAM(program, work)))
 params = {u: (a, c, d)[u.arg.slot] for u in program.toposort() if u.op is Ops.PARAM}
 agrees(
-    interpret(program, params, lower=lower)[0], "the program graph, by the interpreter,"
+    interpret(program, params, lower=lower)[0],
+    "the program graph, by the interpreter,",
 )
 
 # --- 3. Primitives --------------------------------------------------------------------------------------------------
@@ -131,7 +132,9 @@ show(stages.TREE.text(built))
 agrees(run(built, sizes), "the loop tree")
 text = stages.TREE.text(built, exact=True)
 assert stages.built_from_text(text).launches == built.launches
-print(f"   and its exact text ({len(text.splitlines())} lines of Python) rebuilds it")
+print(
+    f"   and its exact text ({len(text.splitlines())} lines of Python) rebuilds it"
+)
 
 # --- 8. Machine operations ------------------------------------------------------------------------------------------
 

@@ -46,7 +46,14 @@ __all__ = [
 class IngotError(Exception):
     """A failure that names its cause: `given` and `wanted` close the sentence, `fix` and context lines follow it."""
 
-    def __init__(self, message: str, *, given: object = None, wanted: object = None, fix: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        given: object = None,
+        wanted: object = None,
+        fix: str = "",
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.given = given
@@ -112,7 +119,9 @@ class SpecError(IngotError, RuntimeError):
     In: the problem, the stage that left it so, the rule that last touched the node, and the printed IR around it.
     """
 
-    def __init__(self, problem: str, *, stage: str = "", rule: str = "", around: str = "") -> None:
+    def __init__(
+        self, problem: str, *, stage: str = "", rule: str = "", around: str = ""
+    ) -> None:
         super().__init__(f"SPEC ISSUE {stage or 'at construction'}: {problem}")
         self.stage = stage
         self.rule = rule
@@ -128,7 +137,9 @@ class SpecError(IngotError, RuntimeError):
         return _restore_spec_error, (self.args, self.__dict__)
 
 
-def _restore_spec_error(args: tuple[object, ...], state: dict[str, object]) -> SpecError:
+def _restore_spec_error(
+    args: tuple[object, ...], state: dict[str, object]
+) -> SpecError:
     error = SpecError.__new__(SpecError, *args)
     error.__dict__.update(state)
     return error

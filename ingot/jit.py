@@ -63,23 +63,35 @@ class Jit(Generic[P, R]):
         if capture is None:
             capture = self._capture(key, args, kwargs, tensors)
         if len(tensors) == len(args):
-            self.last, self.kinds = capture, tuple(cast(Kind, t.kind) for t in tensors)
+            self.last, self.kinds = (
+                capture,
+                tuple(cast(Kind, t.kind) for t in tensors),
+            )
         result: R = capture.replay([cast(Buffer, t.buffer) for t in tensors])
         return result
 
     def _capture(
-        self, key: tuple[object, ...], args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[Tensor]
+        self,
+        key: tuple[object, ...],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        tensors: list[Tensor],
     ) -> Capture:
         if len(self.captures) >= MOST_CAPTURES:
             raise ArgumentError(
                 f"jit: {self.function} was captured for {MOST_CAPTURES} kinds of arguments already",
                 fix="pass numbers that change as tensors, or call the function without jit",
             )
-        places = {id(t): Tensor.of(pipeline.placeholder(t.dtype, t.shape)) for t in tensors}
+        places = {
+            id(t): Tensor.of(pipeline.placeholder(t.dtype, t.shape))
+            for t in tensors
+        }
         inside = [places.get(id(a), a) for a in args]
         named = {name: places.get(id(a), a) for name, a in kwargs.items()}
         result = self.function(*inside, **named)
-        made = self.captures[key] = Capture(result, [places[id(t)].uop for t in tensors])
+        made = self.captures[key] = Capture(
+            result, [places[id(t)].uop for t in tensors]
+        )
         return made
 
 
@@ -108,7 +120,9 @@ class Capture:
         self.kinds = [kind_of(u.dtype, u.shape) for u in self.roots]
         self.runner = pipeline.prepare(self.roots) if self.roots else None
         leaves = self.runner.leaves if self.runner else []
-        self.sources = [self.places.index(u) if u in self.places else -1 for u in leaves]
+        self.sources = [
+            self.places.index(u) if u in self.places else -1 for u in leaves
+        ]
         self.held = [pipeline.memory(u) for u in leaves if u not in self.places]
         self.in_order = self.sources == list(range(len(self.places)))
         self.is_single = isinstance(result, Tensor) and self.roots == [result.uop]
@@ -120,22 +134,32 @@ class Capture:
             made = self.runner.run(given if self.in_order else self._inputs(given))
         if self.is_single:
             return Tensor.holding(made[0], self.kinds[0])
-        fresh = {u: Tensor.holding(b, k) for u, b, k in zip(self.roots, made, self.kinds, strict=True)}
+        fresh = {
+            u: Tensor.holding(b, k)
+            for u, b, k in zip(self.roots, made, self.kinds, strict=True)
+        }
         return self._assemble(self.form, fresh, given)
 
     def _inputs(self, given: list[Buffer]) -> list[Buffer]:
         held = iter(self.held)
         return [given[n] if n >= 0 else next(held) for n in self.sources]
 
-    def _assemble(self, form: Any, made: dict[UOp, Tensor], given: list[Buffer]) -> Any:
+    def _assemble(
+        self, form: Any, made: dict[UOp, Tensor], given: list[Buffer]
+    ) -> Any:
         if isinstance(form, Tensor):
             if form.uop in self.places:
-                return Tensor.holding(given[self.places.index(form.uop)], kind_of(form.dtype, form.shape))
+                return Tensor.holding(
+                    given[self.places.index(form.uop)],
+                    kind_of(form.dtype, form.shape),
+                )
             return made.get(form.uop, form)
         if isinstance(form, tuple | list):
             return type(form)(self._assemble(f, made, given) for f in form)
         if isinstance(form, dict):
-            return {name: self._assemble(f, made, given) for name, f in form.items()}
+            return {
+                name: self._assemble(f, made, given) for name, f in form.items()
+            }
         return form
 
 

@@ -145,23 +145,77 @@ class Setting(NamedTuple):
             return self.kind.parse(value)
         except ValueError:
             message = f"setting {where}"
-            fix = f"set {self.env} to {self.kind.wanted}, or unset it: {self.meaning}"
-            raise SettingError(message, given=repr(value), wanted=self.kind.wanted, fix=fix) from None
+            fix = (
+                f"set {self.env} to {self.kind.wanted}, or unset it: {self.meaning}"
+            )
+            raise SettingError(
+                message, given=repr(value), wanted=self.kind.wanted, fix=fix
+            ) from None
 
 
 TABLE = (
-    Setting("debug", "DEBUG", whole(0, 7), "1 schedules, 2 kernels, 3 moves, 4 source, 5 loop trees, 6 LLVM, 7 asm"),
-    Setting("spec", "SPEC", whole(0, 2), "verify graphs: 1 after every stage, 2 also every node as it is built"),
-    Setting("device", "DEVICE", one_of(DEVICES), "where tensors live unless told otherwise"),
-    Setting("threads", "INGOT_THREADS", whole(1, 1024), "threads of the CPU pool, the caller included"),
+    Setting(
+        "debug",
+        "DEBUG",
+        whole(0, 7),
+        "1 schedules, 2 kernels, 3 moves, 4 source, 5 loop trees, 6 LLVM, 7 asm",
+    ),
+    Setting(
+        "spec",
+        "SPEC",
+        whole(0, 2),
+        "verify graphs: 1 after every stage, 2 also every node as it is built",
+    ),
+    Setting(
+        "device",
+        "DEVICE",
+        one_of(DEVICES),
+        "where tensors live unless told otherwise",
+    ),
+    Setting(
+        "threads",
+        "INGOT_THREADS",
+        whole(1, 1024),
+        "threads of the CPU pool, the caller included",
+    ),
     Setting("noopt", "NOOPT", FLAG, "1 applies no kernel moves: slow, plain loops"),
-    Setting("beam", "BEAM", whole(0, 1024), "width of the search for kernel moves; 0 trusts the heuristic"),
-    Setting("fast_math", "FAST_MATH", FLAG, "1 allows results that differ from IEEE order and rounding"),
+    Setting(
+        "beam",
+        "BEAM",
+        whole(0, 1024),
+        "width of the search for kernel moves; 0 trusts the heuristic",
+    ),
+    Setting(
+        "fast_math",
+        "FAST_MATH",
+        FLAG,
+        "1 allows results that differ from IEEE order and rounding",
+    ),
     Setting("vendor", "VENDOR", FLAG, "1 lets the tuner choose vendor libraries"),
-    Setting("cache_dir", "INGOT_CACHE_DIR", DIRECTORY, "where compiled kernels and measured costs are kept"),
-    Setting("cache_limit", "INGOT_CACHE_LIMIT", whole(0), "most bytes kept there; 0 keeps nothing"),
-    Setting("track_match_stats", "TRACK_MATCH_STATS", whole(0, 3), "1 times rewrite rules, 2 prints them at exit"),
-    Setting("viz", "VIZ", whole(-1, 1), "1 records every rewrite and shows it, -1 only records"),
+    Setting(
+        "cache_dir",
+        "INGOT_CACHE_DIR",
+        DIRECTORY,
+        "where compiled kernels and measured costs are kept",
+    ),
+    Setting(
+        "cache_limit",
+        "INGOT_CACHE_LIMIT",
+        whole(0),
+        "most bytes kept there; 0 keeps nothing",
+    ),
+    Setting(
+        "track_match_stats",
+        "TRACK_MATCH_STATS",
+        whole(0, 3),
+        "1 times rewrite rules, 2 prints them at exit",
+    ),
+    Setting(
+        "viz",
+        "VIZ",
+        whole(-1, 1),
+        "1 records every rewrite and shows it, -1 only records",
+    ),
 )
 
 _BY_FIELD = {row.field: row for row in TABLE}
@@ -197,7 +251,9 @@ class Settings:
 
     def _current(self) -> tuple[Codegen, Runtime]:
         if self._pair is None:
-            environment = os.environ if self._environment is None else self._environment
+            environment = (
+                os.environ if self._environment is None else self._environment
+            )
             self._from_environment = read_environment(environment)
             self._pair = _changed(Codegen(), Runtime(), self._from_environment)
         return self._pair
@@ -205,7 +261,9 @@ class Settings:
     @contextmanager
     def override(self, **changes: Value) -> Iterator[None]:
         """`with settings.override(debug=2): ...`"""
-        checked = {name: _row(name).check(value, name) for name, value in changes.items()}
+        checked = {
+            name: _row(name).check(value, name) for name, value in changes.items()
+        }
         pair, overridden = self._current(), self._overridden
         self._pair = _changed(*pair, checked)
         self._overridden = overridden | checked
@@ -227,16 +285,28 @@ class Settings:
         return "environment" if name in self._from_environment else "default"
 
 
-def _changed(codegen: Codegen, runtime: Runtime, changes: Mapping[str, Value]) -> tuple[Codegen, Runtime]:
-    code = {name: value for name, value in changes.items() if name in _CODEGEN_FIELDS}
-    rest = {name: value for name, value in changes.items() if name not in _CODEGEN_FIELDS}
+def _changed(
+    codegen: Codegen, runtime: Runtime, changes: Mapping[str, Value]
+) -> tuple[Codegen, Runtime]:
+    code = {
+        name: value for name, value in changes.items() if name in _CODEGEN_FIELDS
+    }
+    rest = {
+        name: value
+        for name, value in changes.items()
+        if name not in _CODEGEN_FIELDS
+    }
     # The table's kinds give each field its own type; the type checker cannot see that through a mapping.
     return replace(codegen, **code), replace(runtime, **rest)  # type: ignore[arg-type]
 
 
 def _row(name: str) -> Setting:
     if name not in _BY_FIELD:
-        raise SettingError("no such setting", given=repr(name), wanted="one of " + ", ".join(sorted(_BY_FIELD)))
+        raise SettingError(
+            "no such setting",
+            given=repr(name),
+            wanted="one of " + ", ".join(sorted(_BY_FIELD)),
+        )
     return _BY_FIELD[name]
 
 

@@ -88,8 +88,12 @@ class GpuTarget:
 _LINUX = "unknown-linux-gnu"  # ELF objects for our own loader, whatever the host system is
 
 
-def _x86(name: str, vector_bytes: int, registers: int, fma: bool, masked: bool) -> Target:
-    return Target(name, f"x86_64-{_LINUX}", name, (), vector_bytes, registers, fma, masked)
+def _x86(
+    name: str, vector_bytes: int, registers: int, fma: bool, masked: bool
+) -> Target:
+    return Target(
+        name, f"x86_64-{_LINUX}", name, (), vector_bytes, registers, fma, masked
+    )
 
 
 # The psABI levels, best first, each with the /proc/cpuinfo flags that a CPU must show to be one.
@@ -100,11 +104,29 @@ X86_LEVELS = (
     _x86("x86-64", vector_bytes=16, registers=16, fma=False, masked=False),
 )
 _V2_FLAGS = frozenset("cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3".split())
-_V3_FLAGS = _V2_FLAGS | frozenset("avx avx2 bmi1 bmi2 f16c fma abm movbe xsave".split())
-_V4_FLAGS = _V3_FLAGS | frozenset("avx512f avx512bw avx512cd avx512dq avx512vl".split())
-_LEVEL_FLAGS = {"x86-64-v4": _V4_FLAGS, "x86-64-v3": _V3_FLAGS, "x86-64-v2": _V2_FLAGS, "x86-64": frozenset[str]()}
+_V3_FLAGS = _V2_FLAGS | frozenset(
+    "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave".split()
+)
+_V4_FLAGS = _V3_FLAGS | frozenset(
+    "avx512f avx512bw avx512cd avx512dq avx512vl".split()
+)
+_LEVEL_FLAGS = {
+    "x86-64-v4": _V4_FLAGS,
+    "x86-64-v3": _V3_FLAGS,
+    "x86-64-v2": _V2_FLAGS,
+    "x86-64": frozenset[str](),
+}
 
-AARCH64 = Target("aarch64", f"aarch64-{_LINUX}", "generic", (), vector_bytes=16, registers=32, fma=True, masked=False)
+AARCH64 = Target(
+    "aarch64",
+    f"aarch64-{_LINUX}",
+    "generic",
+    (),
+    vector_bytes=16,
+    registers=32,
+    fma=True,
+    masked=False,
+)
 
 # Extensions beyond the level that kernels may use: /proc/cpuinfo's name -> LLVM's name.
 _X86_EXTENSIONS = {
@@ -116,7 +138,12 @@ _X86_EXTENSIONS = {
     "amx_int8": "amx-int8",
     "amx_tile": "amx-tile",
 }
-_AARCH64_EXTENSIONS = {"asimdhp": "fullfp16", "asimddp": "dotprod", "bf16": "bf16", "i8mm": "i8mm"}
+_AARCH64_EXTENSIONS = {
+    "asimdhp": "fullfp16",
+    "asimddp": "dotprod",
+    "bf16": "bf16",
+    "i8mm": "i8mm",
+}
 
 SM90A = GpuTarget(
     name="sm_90a",
@@ -163,7 +190,9 @@ def describe(machine: str, cpuinfo: str) -> Target:
         row, extensions = AARCH64, _AARCH64_EXTENSIONS
     else:
         row, extensions = _level(flags), _X86_EXTENSIONS
-    shown = tuple(name for flag, name in sorted(extensions.items()) if flag in flags)
+    shown = tuple(
+        name for flag, name in sorted(extensions.items()) if flag in flags
+    )
     return replace(row, features=shown, model=_model(cpuinfo) or machine)
 
 
@@ -229,7 +258,9 @@ class Costs:
     l2_bytes_per_ns: float = 60.0
     l3_bytes_per_ns: float = 20.0
     memory_bytes_per_ns: float = 10.0
-    barrier_ns: float = 400.0  # between two kernels of one evaluation, all threads awake
+    barrier_ns: float = (
+        400.0  # between two kernels of one evaluation, all threads awake
+    )
     wake_ns: float = 50_000.0  # a parked thread, until it works
     call_ns: float = 500.0  # one call from Python into native code
 
@@ -253,7 +284,11 @@ def load_costs(directory: Path, target: Target) -> Costs:
         return default_costs(target)
     found = _parse_costs(text)
     if found is None:
-        warnings.warn(f"{path} holds no measured costs; delete it to measure again", CacheWarning, stacklevel=2)
+        warnings.warn(
+            f"{path} holds no measured costs; delete it to measure again",
+            CacheWarning,
+            stacklevel=2,
+        )
         return default_costs(target)
     return found
 
@@ -270,7 +305,10 @@ def _parse_costs(text: str) -> Costs | None:
 
 
 def _all_positive(values: Iterable[object]) -> bool:
-    return all(isinstance(v, float | int) and not isinstance(v, bool) and 0 < v < 1e15 for v in values)
+    return all(
+        isinstance(v, float | int) and not isinstance(v, bool) and 0 < v < 1e15
+        for v in values
+    )
 
 
 def save_costs(directory: Path, target: Target, costs: Costs) -> None:

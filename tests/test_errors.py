@@ -14,7 +14,9 @@ def all_classes() -> list[type[BaseException]]:
 
 
 def test_the_message_says_given_wanted_fix_and_place() -> None:
-    error = ShapeError("reshape", given="(2, 3)", wanted="6 elements", fix="write x.reshape(6)")
+    error = ShapeError(
+        "reshape", given="(2, 3)", wanted="6 elements", fix="write x.reshape(6)"
+    )
     error.add_context("at train.py:41, h = x.reshape(7)")
     assert str(error).splitlines() == [
         "reshape: given (2, 3), wanted 6 elements.",
@@ -24,7 +26,10 @@ def test_the_message_says_given_wanted_fix_and_place() -> None:
 
 
 def test_a_plain_message_stays_as_it_is() -> None:
-    assert str(ShapeError("matmul: 50 columns do not meet 60 rows.")) == "matmul: 50 columns do not meet 60 rows."
+    assert (
+        str(ShapeError("matmul: 50 columns do not meet 60 rows."))
+        == "matmul: 50 columns do not meet 60 rows."
+    )
 
 
 def test_given_may_be_falsy() -> None:
@@ -32,7 +37,12 @@ def test_given_may_be_falsy() -> None:
 
 
 def test_a_spec_fault_begins_as_promised() -> None:
-    error = SpecError("ADD of float32 and int32", stage="lower", rule="algebra.py:12", around="> v3 = add(v1, v2)")
+    error = SpecError(
+        "ADD of float32 and int32",
+        stage="lower",
+        rule="algebra.py:12",
+        around="> v3 = add(v1, v2)",
+    )
     assert isinstance(error, RuntimeError)
     assert str(error).splitlines() == [
         "SPEC ISSUE lower: ADD of float32 and int32",
@@ -57,7 +67,9 @@ def test_errors_cross_processes(error: IngotError) -> None:
 
 def test_the_drawing_is_the_tree() -> None:
     assert errors.__doc__ is not None
-    drawn = re.findall(r"(\w+(?:Error|Fault|Package|Warning)) (?:\((\w+)\))?", errors.__doc__)
+    drawn = re.findall(
+        r"(\w+(?:Error|Fault|Package|Warning)) (?:\((\w+)\))?", errors.__doc__
+    )
     parents = {name: parent for name, parent in drawn if name in errors.__all__}
     assert set(parents) == set(errors.__all__)
     for cls in all_classes():

@@ -1,6 +1,5 @@
 """jit: the same results as without it, for every form of arguments and results, and clear errors."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ def floats(*shape: int) -> NDArray[np.float32]:
 
 
 @pytest.fixture
-def calls() -> Iterator[list[int]]:
-    yield []
+def calls() -> list[int]:
+    return []
 
 
 def test_replays_without_running_the_function(calls: list[int]) -> None:
@@ -52,7 +51,9 @@ def test_other_shapes_and_numbers_are_other_captures(calls: list[int]) -> None:
     captured = ig.jit(scale)
     for size, by in ((4, 2.0), (5, 2.0), (4, 3.0), (4, 2.0)):
         a = floats(size)
-        np.testing.assert_array_equal(captured(ig.from_numpy(a), by).numpy(), a * np.float32(by))
+        np.testing.assert_array_equal(
+            captured(ig.from_numpy(a), by).numpy(), a * np.float32(by)
+        )
     assert len(calls) == 3
 
 
@@ -60,7 +61,9 @@ def test_order_of_use_does_not_matter() -> None:
     subtract = ig.jit(lambda x, y: y - x)
     a, b = floats(7), floats(7)
     for _ in range(2):
-        np.testing.assert_array_equal(subtract(ig.from_numpy(a), ig.from_numpy(b)).numpy(), b - a)
+        np.testing.assert_array_equal(
+            subtract(ig.from_numpy(a), ig.from_numpy(b)).numpy(), b - a
+        )
 
 
 def test_several_results_and_keywords() -> None:

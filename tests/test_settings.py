@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from ingot.errors import SettingError
-from ingot.settings import TABLE, Codegen, Runtime, Settings, child_environment, read_environment, usable_cpus
+from ingot.settings import (
+    TABLE,
+    Codegen,
+    Runtime,
+    Settings,
+    child_environment,
+    read_environment,
+    usable_cpus,
+)
 
 
 def test_the_table_describes_every_field_once() -> None:
@@ -25,7 +33,13 @@ def test_defaults() -> None:
 def test_the_environment_is_read_at_first_use() -> None:
     environment: dict[str, str] = {}
     lazy = Settings(environment)
-    environment |= {"DEBUG": "2", "NOOPT": "1", "DEVICE": "python", "INGOT_CACHE_DIR": "here", "BEAM": ""}
+    environment |= {
+        "DEBUG": "2",
+        "NOOPT": "1",
+        "DEVICE": "python",
+        "INGOT_CACHE_DIR": "here",
+        "BEAM": "",
+    }
     assert lazy.runtime.debug == 2
     assert lazy.codegen.noopt is True
     assert lazy.runtime.device == "PYTHON"
@@ -52,7 +66,9 @@ def test_a_bad_value_is_explained(variable: str, word: str, wanted: str) -> None
     with pytest.raises(SettingError) as caught:
         read_environment({variable: word})
     message = str(caught.value)
-    assert message.startswith(f"setting {variable}: given {word!r}, wanted {wanted}")
+    assert message.startswith(
+        f"setting {variable}: given {word!r}, wanted {wanted}"
+    )
     assert f"\n  set {variable} to {wanted}" in message
 
 
@@ -78,9 +94,15 @@ def test_override_ends_with_an_exception_too() -> None:
 
 def test_override_is_checked() -> None:
     mine = Settings({})
-    with pytest.raises(SettingError, match="wanted a whole number from 0 to 7"), mine.override(debug=9):
+    with (
+        pytest.raises(SettingError, match="wanted a whole number from 0 to 7"),
+        mine.override(debug=9),
+    ):
         pass
-    with pytest.raises(SettingError, match="wanted one of beam, cache_dir"), mine.override(verbose=1):
+    with (
+        pytest.raises(SettingError, match="wanted one of beam, cache_dir"),
+        mine.override(verbose=1),
+    ):
         pass
     with pytest.raises(SettingError, match="given True"), mine.override(beam=True):
         pass
@@ -106,12 +128,16 @@ def test_a_home_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings({}).runtime.cache_dir.is_absolute()
 
 
-def test_xdg_cache_home_is_honoured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_xdg_cache_home_is_honoured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert Settings({}).runtime.cache_dir == tmp_path / "ingot"
 
 
-def test_children_get_our_environment_and_the_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_children_get_our_environment_and_the_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("INGOT_TEST_MARK", "1")
     child = child_environment(VENDOR="0")
     assert (child["INGOT_TEST_MARK"], child["VENDOR"]) == ("1", "0")

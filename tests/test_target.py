@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 
 from ingot.errors import CacheWarning
-from ingot.target import SM90A, Costs, costs_file, default_costs, describe, host, load_costs, read_caches, save_costs
+from ingot.target import (
+    SM90A,
+    Costs,
+    costs_file,
+    default_costs,
+    describe,
+    host,
+    load_costs,
+    read_caches,
+    save_costs,
+)
 
 V2 = "fpu sse sse2 cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"
 V3 = V2 + " avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
@@ -43,8 +53,16 @@ def test_extensions_are_named_as_llvm_does() -> None:
 
 
 def test_aarch64() -> None:
-    target = describe("aarch64", "processor\t: 0\nFeatures\t: fp asimd asimddp bf16\nCPU part\t: 0xd40\n")
-    assert (target.name, target.vector_bytes, target.registers, target.fma) == ("aarch64", 16, 32, True)
+    target = describe(
+        "aarch64",
+        "processor\t: 0\nFeatures\t: fp asimd asimddp bf16\nCPU part\t: 0xd40\n",
+    )
+    assert (target.name, target.vector_bytes, target.registers, target.fma) == (
+        "aarch64",
+        16,
+        32,
+        True,
+    )
     assert target.features == ("dotprod", "bf16")
     assert target.model == "0xd40"
 
@@ -56,7 +74,9 @@ def test_the_key_knows_what_changes_code_and_no_more() -> None:
 
 
 def test_caches_are_read_by_level(tmp_path: Path) -> None:
-    for index, (level, kind, size) in enumerate([(1, "Data", 48), (1, "Instruction", 32), (2, "Unified", 1280)]):
+    for index, (level, kind, size) in enumerate(
+        [(1, "Data", 48), (1, "Instruction", 32), (2, "Unified", 1280)]
+    ):
         folder = tmp_path / f"index{index}"
         folder.mkdir()
         (folder / "level").write_text(f"{level}\n")
@@ -85,8 +105,12 @@ def test_costs_survive_on_disk(tmp_path: Path) -> None:
     measured = Costs(fma_gflops=184.5, barrier_ns=310.0)
     save_costs(tmp_path / "new", target, measured)
     assert load_costs(tmp_path / "new", target) == measured
-    assert load_costs(tmp_path / "new", replace(target, model="another CPU")) == default_costs(target)
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["costs-Some-CPU-2-80GHz-1.json"]
+    assert load_costs(
+        tmp_path / "new", replace(target, model="another CPU")
+    ) == default_costs(target)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == [
+        "costs-Some-CPU-2-80GHz-1.json"
+    ]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"fma_gflops": 1.0}', "\x00"])
@@ -97,7 +121,9 @@ def test_a_damaged_file_is_a_warning(tmp_path: Path, text: str) -> None:
         assert load_costs(tmp_path, target) == default_costs(target)
 
 
-@pytest.mark.parametrize("value", ["0", "-1.0", '"fast"', "null", "true", "1e300", "NaN"])
+@pytest.mark.parametrize(
+    "value", ["0", "-1.0", '"fast"', "null", "true", "1e300", "NaN"]
+)
 def test_impossible_costs_are_refused(tmp_path: Path, value: str) -> None:
     target = describe("x86_64", x86(V4))
     numbers = ", ".join(f'"{f.name}": {value}' for f in fields(Costs))

@@ -19,7 +19,12 @@ from ingot.settings import child_environment
 __all__ = ["LateReply", "Process", "WorkerDied"]
 
 START_SECONDS = 120.0
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "INGOT_THREADS")
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "INGOT_THREADS",
+)
 
 
 class LateReply(Exception):
@@ -38,7 +43,9 @@ class Process:
         self.threads = threads
         self._child: subprocess.Popen[bytes] | None = None
         self._pipe: Connection[Any, Any] | None = None
-        self._said = tempfile.TemporaryFile()  # what it writes to stderr, to be quoted should it die
+        self._said = (
+            tempfile.TemporaryFile()
+        )  # what it writes to stderr, to be quoted should it die
 
     def __enter__(self) -> Self:
         return self
@@ -82,11 +89,17 @@ class Process:
 
     def _start(self) -> None:
         ours, theirs = Pipe()
-        words = [self.library, str(theirs.fileno()), ",".join(map(str, cpus_for(self.threads)))]
+        words = [
+            self.library,
+            str(theirs.fileno()),
+            ",".join(map(str, cpus_for(self.threads))),
+        ]
         self._child = subprocess.Popen(
             [sys.executable, "-m", "ingot.bench.worker", *words],
             env=child_environment(
-                VENDOR="0", JAX_PLATFORMS="cpu", **dict.fromkeys(THREAD_VARIABLES, str(self.threads))
+                VENDOR="0",
+                JAX_PLATFORMS="cpu",
+                **dict.fromkeys(THREAD_VARIABLES, str(self.threads)),
             ),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -114,7 +127,9 @@ class Process:
         self.kill()
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
+        last = next(
+            (line for line in reversed(lines) if line.strip()), "it said nothing"
+        )
         return WorkerDied(f"the process ended with status {status}: {last.strip()}")
 
     def _signal(self, number: signal.Signals) -> None:
@@ -124,5 +139,9 @@ class Process:
 
 def cpus_for(threads: int) -> list[int]:
     """The first CPUs that we may use, one a thread: the same for every library."""
-    usable = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else list(range(os.cpu_count() or 1))
+    usable = (
+        sorted(os.sched_getaffinity(0))
+        if sys.platform == "linux"
+        else list(range(os.cpu_count() or 1))
+    )
     return usable[:threads]

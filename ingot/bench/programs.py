@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PROGRAMS", "Array", "Program", "Tolerance", "check", "error_of", "inputs_of"]
+__all__ = [
+    "PROGRAMS",
+    "Array",
+    "Program",
+    "Tolerance",
+    "check",
+    "error_of",
+    "inputs_of",
+]
 
 Array = NDArray[np.floating[Any]]
 Shape = tuple[int, ...]
@@ -65,7 +73,12 @@ _TABLE = (
     _gemm(2048, 2048, 2048),
     _gemm(1000, 1013, 997, name="gemm1000x1013x997"),
     _gemm(1, 4096, 4096, name="gemv4096"),
-    Program("gemm_bias_relu1024", "linear_relu", (_SQUARE, _SQUARE, (1024,)), _sum_of(1024)),
+    Program(
+        "gemm_bias_relu1024",
+        "linear_relu",
+        (_SQUARE, _SQUARE, (1024,)),
+        _sum_of(1024),
+    ),
     Program(
         "mlp64",
         "mlp",
@@ -74,13 +87,19 @@ _TABLE = (
         scales=(1, 0.03, 1, 0.1, 1),
     ),
     Program("softmax4096x1024", "softmax", (_ROWS,), Tolerance(1e-5, 0.0)),
-    Program("layernorm4096x1024", "layer_norm", (_ROWS, (1024,), (1024,)), NORMALISED),
-    Program("attention2x8x512x64", "attention", (_HEADS, _HEADS, _HEADS), NORMALISED),
+    Program(
+        "layernorm4096x1024", "layer_norm", (_ROWS, (1024,), (1024,)), NORMALISED
+    ),
+    Program(
+        "attention2x8x512x64", "attention", (_HEADS, _HEADS, _HEADS), NORMALISED
+    ),
     Program("chain4M", "chain", (_ROWS, _ROWS), ELEMENT),
     Program("sum_last4096", "sum_last", (_LARGE,), _sum_of(4096)),
     Program("sum_first4096", "sum_first", (_LARGE,), _sum_of(4096)),
     Program("transpose4096", "transpose", (_LARGE,), EXACT),
-    Program("conv8x64x56", "conv3x3", ((8, 64, 56, 56), (64, 64, 3, 3)), _sum_of(576)),
+    Program(
+        "conv8x64x56", "conv3x3", ((8, 64, 56, 56), (64, 64, 3, 3)), _sum_of(576)
+    ),
     Program("tiny_add", "add", ((8,), (8,)), EXACT),
 )
 

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["best_other", "duration", "json_report", "table", "troubles"]
 
-COLOURS = {Verdict.FASTER: "green", Verdict.SLOWER: "red", Verdict.SAME: "cyan", Verdict.UNDECIDED: "dim"}
+COLOURS = {
+    Verdict.FASTER: "green",
+    Verdict.SLOWER: "red",
+    Verdict.SAME: "cyan",
+    Verdict.UNDECIDED: "dim",
+}
 SUBJECT = "ingot"
 
 

@@ -87,7 +87,10 @@ Tick = Callable[[str], None]
 def run(plan: Plan, tick: Tick = lambda what: None) -> Iterator[list[Row]]:
     """The rows of each program in turn. `tick` is told what comes next, `steps(plan)` times; never during a batch."""
     with ExitStack() as stack:
-        workers = [stack.enter_context(Process(name, plan.threads)) for name in plan.libraries]
+        workers = [
+            stack.enter_context(Process(name, plan.threads))
+            for name in plan.libraries
+        ]
         for name in plan.programs:
             yield run_program(PROGRAMS[name], workers, plan, tick)
 
@@ -96,8 +99,13 @@ def steps(plan: Plan) -> int:
     return len(plan.programs) * (plan.rounds + 1)
 
 
-def run_program(program: Program, workers: Sequence[Worker], plan: Plan, tick: Tick) -> list[Row]:
-    entrants = [Entrant(worker, Row(program.name, worker.library, plan.threads)) for worker in workers]
+def run_program(
+    program: Program, workers: Sequence[Worker], plan: Plan, tick: Tick
+) -> list[Row]:
+    entrants = [
+        Entrant(worker, Row(program.name, worker.library, plan.threads))
+        for worker in workers
+    ]
     tick(f"{program.name}: compile")
     for entrant in entrants:
         _guarded(entrant, lambda one: _prepare(one, program))
@@ -155,7 +163,9 @@ def _prepare(entrant: Entrant, program: Program) -> None:
 
 
 def _turn(entrant: Entrant) -> None:
-    _timed(entrant, max(1, entrant.calls // 4))  # caches, clock and threads as they are in a running program
+    _timed(
+        entrant, max(1, entrant.calls // 4)
+    )  # caches, clock and threads as they are in a running program
     seconds = _timed(entrant, entrant.calls) - entrant.round_trip
     entrant.row.seconds.append(seconds / entrant.calls)
 

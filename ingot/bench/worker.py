@@ -35,7 +35,11 @@ class Bench:
         if function is None:
             return "absent", ""
         put = self.library.put
-        self.call = bound(function, [put(array) for array in inputs_of(program)], self.library.wait)
+        self.call = bound(
+            function,
+            [put(array) for array in inputs_of(program)],
+            self.library.wait,
+        )
         return "ok", self.library.version
 
     def run(self, times: int) -> Reply:
@@ -49,7 +53,11 @@ class Bench:
         return "ok", self.library.get(self.last)
 
 
-def bound(function: Callable[..., Any], inputs: list[Any], wait: Callable[[Any], Any] | None) -> Callable[[], Any]:
+def bound(
+    function: Callable[..., Any],
+    inputs: list[Any],
+    wait: Callable[[Any], Any] | None,
+) -> Callable[[], Any]:
     """One call with nothing around it that would count in a program of a microsecond."""
     if wait is None:
         return lambda: function(*inputs)
@@ -63,7 +71,11 @@ def bound(function: Callable[..., Any], inputs: list[Any], wait: Callable[[Any],
 
 
 def answer(bench: Bench, command: tuple[Any, ...]) -> Reply:
-    actions: dict[str, Callable[..., Reply]] = {"prepare": bench.prepare, "call": bench.run, "result": bench.result}
+    actions: dict[str, Callable[..., Reply]] = {
+        "prepare": bench.prepare,
+        "call": bench.run,
+        "result": bench.result,
+    }
     try:
         return actions[command[0]](*command[1:])
     except Exception as error:  # noqa: BLE001 - whatever a library raises is that row's result, not our failure

@@ -31,13 +31,30 @@ class Command:
 
 
 COMMANDS = {
-    "bench": Command("ingot.cli.bench:run", "time tensor programs beside NumPy and other installed libraries"),
-    "bisect": Command("ingot.cli.bisect:run", "find the compiler step at which a program's numbers first change"),
-    "cache": Command("ingot.cli.cache:run", "show or clear the compiled kernels on disk"),
-    "env": Command("ingot.cli.env:run", "every setting, its value, where it comes from and what it means"),
-    "ops": Command("ingot.cli.ops:run", "every operation, what it takes and what it does"),
-    "show": Command("ingot.cli.show:run", "what a stage of the compiler makes of an expression"),
-    "why": Command("ingot.cli.why:run", "the kernels of an expression, and why each is one"),
+    "bench": Command(
+        "ingot.cli.bench:run",
+        "time tensor programs beside NumPy and other installed libraries",
+    ),
+    "bisect": Command(
+        "ingot.cli.bisect:run",
+        "find the compiler step at which a program's numbers first change",
+    ),
+    "cache": Command(
+        "ingot.cli.cache:run", "show or clear the compiled kernels on disk"
+    ),
+    "env": Command(
+        "ingot.cli.env:run",
+        "every setting, its value, where it comes from and what it means",
+    ),
+    "ops": Command(
+        "ingot.cli.ops:run", "every operation, what it takes and what it does"
+    ),
+    "show": Command(
+        "ingot.cli.show:run", "what a stage of the compiler makes of an expression"
+    ),
+    "why": Command(
+        "ingot.cli.why:run", "the kernels of an expression, and why each is one"
+    ),
 }
 
 
@@ -57,7 +74,10 @@ def _dispatch(name: str, words: list[str]) -> int:
     command = COMMANDS.get(name)
     if command is None:
         known = ", ".join(COMMANDS)
-        print(f"ingot: no command {name!r}; wanted one of {known}. Try 'ingot --help'.", file=sys.stderr)
+        print(
+            f"ingot: no command {name!r}; wanted one of {known}. Try 'ingot --help'.",
+            file=sys.stderr,
+        )
         return 2
     try:
         return command.load()(words)
@@ -71,5 +91,15 @@ def _dispatch(name: str, words: list[str]) -> int:
 
 def _help() -> str:
     width = max(map(len, COMMANDS))
-    rows = [f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()]
-    return "\n".join(["usage: ingot COMMAND [options]", "", *rows, "", "'ingot COMMAND --help' says more."])
+    rows = [
+        f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()
+    ]
+    return "\n".join(
+        [
+            "usage: ingot COMMAND [options]",
+            "",
+            *rows,
+            "",
+            "'ingot COMMAND --help' says more.",
+        ]
+    )

@@ -46,12 +46,35 @@ def run(words: list[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="ingot bench", description=__doc__)
-    out.add_argument("names", nargs="*", metavar="PROGRAM", help="programs to run; all when none is named")
-    out.add_argument("--libs", help=f"comma-separated, of {', '.join(LIBRARIES)}; all installed ones when not given")
-    out.add_argument("--threads", type=int, nargs="+", default=[usable_cpus()], help="one table for each number")
-    out.add_argument("--rounds", type=int, default=9, help="turns of each library; fewer than 6 decide nothing")
-    out.add_argument("--json", type=Path, metavar="FILE", help="write every round to FILE")
-    out.add_argument("--list", action="store_true", help="print the names of the programs")
+    out.add_argument(
+        "names",
+        nargs="*",
+        metavar="PROGRAM",
+        help="programs to run; all when none is named",
+    )
+    out.add_argument(
+        "--libs",
+        help=f"comma-separated, of {', '.join(LIBRARIES)}; all installed ones when not given",
+    )
+    out.add_argument(
+        "--threads",
+        type=int,
+        nargs="+",
+        default=[usable_cpus()],
+        help="one table for each number",
+    )
+    out.add_argument(
+        "--rounds",
+        type=int,
+        default=9,
+        help="turns of each library; fewer than 6 decide nothing",
+    )
+    out.add_argument(
+        "--json", type=Path, metavar="FILE", help="write every round to FILE"
+    )
+    out.add_argument(
+        "--list", action="store_true", help="print the names of the programs"
+    )
     return out
 
 
@@ -65,7 +88,10 @@ def plans(options: argparse.Namespace) -> list[Plan]:
     _check_range("--rounds", options.rounds, 1_000_000)
     for threads in options.threads:
         _check_range("--threads", threads, usable_cpus())
-    return [Plan(names, libraries, threads, options.rounds) for threads in options.threads]
+    return [
+        Plan(names, libraries, threads, options.rounds)
+        for threads in options.threads
+    ]
 
 
 def _check_names(what: str, names: Sequence[str], known: Collection[str]) -> None:
@@ -80,7 +106,11 @@ def _check_installed(libraries: Sequence[str]) -> None:
         origin = LIBRARIES[name]
         if not origin.installed():
             wanted = "one of " + ", ".join(installed())
-            raise ArgumentError(f"package {origin.package!r} is not installed", given=name, wanted=wanted)
+            raise ArgumentError(
+                f"package {origin.package!r} is not installed",
+                given=name,
+                wanted=wanted,
+            )
 
 
 def _check_range(option: str, number: int, most: int) -> None:

@@ -27,7 +27,9 @@ def run(words: list[str]) -> int:
     def look(nodes: Sequence[UOp]) -> None:
         waiting = [u for u in nodes if u.op is not Ops.BUFFER]
         found = (
-            bisect(waiting, progress, replaced) if waiting and not findings else None
+            bisect(waiting, progress, replaced)
+            if waiting and not findings
+            else None
         )
         if found is not None:
             findings.append(found)

@@ -9,7 +9,9 @@ from ingot.settings import settings
 
 def run(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ingot cache", description=__doc__)
-    parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show")
+    parser.add_argument(
+        "action", nargs="?", choices=("show", "clear"), default="show"
+    )
     options = parser.parse_args(words)
     runtime = settings.runtime
     cache = ObjectCache(runtime.cache_dir, runtime.cache_limit)
@@ -18,7 +20,10 @@ def run(words: list[str]) -> int:
     if options.action == "clear":
         cache.clear()
         left = len(cache.entries())
-        print(f"removed {len(entries) - left} entries" + (f", {left} could not be removed" if left else ""))
+        print(
+            f"removed {len(entries) - left} entries"
+            + (f", {left} could not be removed" if left else "")
+        )
         return 1 if left else 0
     return 0
 
@@ -34,7 +39,9 @@ def summary(entries: list[Entry]) -> str:
     ]
     if entries:
         oldest = datetime.fromtimestamp(min(entry.modified for entry in entries))
-        lines.append(f"last used  {oldest:%Y-%m-%d %H:%M} for the entry that would go first")
+        lines.append(
+            f"last used  {oldest:%Y-%m-%d %H:%M} for the entry that would go first"
+        )
     return "\n".join(lines)
 
 

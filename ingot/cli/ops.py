@@ -43,6 +43,8 @@ def _arguments(op: Op) -> str:
     for parameter in op.signature.parameters.values():
         has_default = parameter.default is not inspect.Parameter.empty
         parts.append(
-            f"{parameter.name}={parameter.default!r}" if has_default else parameter.name
+            f"{parameter.name}={parameter.default!r}"
+            if has_default
+            else parameter.name
         )
     return ", ".join(parts)

@@ -18,7 +18,9 @@ def run(words: list[str]) -> int:
     options = parser().parse_args(words)
     if options.list:
         width = max(len(stage.name) for stage in STAGES)
-        print(*(f"{stage.name:{width}}  {stage.change}" for stage in STAGES), sep="\n")
+        print(
+            *(f"{stage.name:{width}}  {stage.change}" for stage in STAGES), sep="\n"
+        )
         return 0
     if options.expression is None:
         raise ArgumentError("ingot show: no expression", wanted=HELP)
@@ -53,7 +55,9 @@ def parser() -> argparse.ArgumentParser:
         "--language", choices=tuple(RENDERERS), help="language of stage source"
     )
     out.add_argument(
-        "--exact", action="store_true", help="as text that rebuilds what the stage made"
+        "--exact",
+        action="store_true",
+        help="as text that rebuilds what the stage made",
     )
     out.add_argument(
         "--replace",

@@ -48,7 +48,9 @@ def run(words: list[str]) -> int:
 class Why:
     """Explains the kernels of one program."""
 
-    def __init__(self, fusion: Fusion, sizes: dict[str, int], prices: Prices) -> None:
+    def __init__(
+        self, fusion: Fusion, sizes: dict[str, int], prices: Prices
+    ) -> None:
         self.fusion = fusion
         self.prices = prices
         self.sizes: dict[str, Number] = dict(sizes)
@@ -79,7 +81,9 @@ class Why:
             yield self._instead_of_storing(output)
         nodes = [u for u in inside(output, self.fusion.reasons) if u is not output]
         worth = [
-            u for u in nodes if u.op is Ops.REDUCE or (u.op in ELEMENTWISE and u.shape)
+            u
+            for u in nodes
+            if u.op is Ops.REDUCE or (u.op in ELEMENTWISE and u.shape)
         ]
         for node in worth[:MOST_CHOICES]:
             spent = self.prices.store(node, 1) * self._number(product(node.shape))
@@ -94,7 +98,9 @@ class Why:
             self.prices.store(output, 1) * count,
         )
         price = (
-            _time(again) if again != float("inf") else "a reduction for every element"
+            _time(again)
+            if again != float("inf")
+            else "a reduction for every element"
         )
         return f"computing it in each reader again: {price}; storing it costs {_time(stored)}"
 

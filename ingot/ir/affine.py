@@ -10,7 +10,9 @@ from ingot.ir.polynomial import Monomial, Polynomial, build, polynomial, without
 __all__ = ["split_affine"]
 
 
-def split_affine(expr: UOp, axes: Sequence[UOp]) -> tuple[dict[UOp, UOp], UOp] | None:
+def split_affine(
+    expr: UOp, axes: Sequence[UOp]
+) -> tuple[dict[UOp, UOp], UOp] | None:
     """(coefficients, rest) with expr == sum(coefficients[a] * a) + rest, or None where expr is not affine in `axes`.
 
     Axes that expr does not use have no coefficient. Coefficients and rest use none of `axes`.
@@ -32,4 +34,6 @@ def split_affine(expr: UOp, axes: Sequence[UOp]) -> tuple[dict[UOp, UOp], UOp] |
 
 def _hidden(monomial: Monomial, axes: Sequence[UOp]) -> bool:
     """Some axis stands inside another atom: i // 4, a LOAD at i."""
-    return any(axis in atom.toposort() for atom in monomial if atom.src for axis in axes)
+    return any(
+        axis in atom.toposort() for atom in monomial if atom.src for axis in axes
+    )

@@ -41,13 +41,19 @@ m, n = UPat.cvar("m", INTS), UPat.cvar("n", INTS)
 # --- constants --------------------------------------------------------------------------------------------------------
 
 # Every compiler and library has its own last bit for these, so their constants are left to run time.
-_INEXACT = frozenset({Ops.EXP, Ops.EXP2, Ops.LOG, Ops.LOG2, Ops.SIN, Ops.TANH, Ops.ERF, Ops.POW})
+_INEXACT = frozenset(
+    {Ops.EXP, Ops.EXP2, Ops.LOG, Ops.LOG2, Ops.SIN, Ops.TANH, Ops.ERF, Ops.POW}
+)
 
 
 def fold(x: UOp) -> UOp | None:
     """The value of an opcode on constants, by the interpreter's own definition."""
     if x.op is Ops.BITCAST:
-        return UOp(Ops.CONST, x.dtype, (), x.src[0].arg) if x.dtype.bits == x.src[0].dtype.bits else None
+        return (
+            UOp(Ops.CONST, x.dtype, (), x.src[0].arg)
+            if x.dtype.bits == x.src[0].dtype.bits
+            else None
+        )
     with np.errstate(all="ignore"):
         values = [meaning.constant(s.dtype, s.value) for s in x.src]
         made = meaning.apply(x.op, x.dtype, x.src[0].dtype, *values)
@@ -104,7 +110,11 @@ def reciprocal(f: UOp, n: UOp) -> UOp | None:
         return None
     inverse = UOp.const(n.dtype, 1.0 / value)
     back = float(inverse.value)
-    return f * inverse if back == 1.0 / value and back not in (0.0, float("inf"), float("-inf")) else None
+    return (
+        f * inverse
+        if back == 1.0 / value and back not in (0.0, float("inf"), float("-inf"))
+        else None
+    )
 
 
 IEEE = PatternMatcher(
@@ -189,10 +199,19 @@ def cast_back(x: UOp, y: UOp) -> UOp | None:
 
 CONVERSIONS = PatternMatcher(
     [
-        (UPat(Ops.CAST, src=(x,), name="y"), lambda x, y: x if x.dtype is y.dtype else None),
-        (UPat(Ops.BITCAST, src=(x,), name="y"), lambda x, y: x if x.dtype is y.dtype else None),
+        (
+            UPat(Ops.CAST, src=(x,), name="y"),
+            lambda x, y: x if x.dtype is y.dtype else None,
+        ),
+        (
+            UPat(Ops.BITCAST, src=(x,), name="y"),
+            lambda x, y: x if x.dtype is y.dtype else None,
+        ),
         (UPat(Ops.CAST, src=(x.cast(),), name="y"), cast_back),
-        (UPat(Ops.BITCAST, src=(x.bitcast(),), name="y"), lambda x, y: x.bitcast(y.dtype)),
+        (
+            UPat(Ops.BITCAST, src=(x.bitcast(),), name="y"),
+            lambda x, y: x.bitcast(y.dtype),
+        ),
     ]
 )
 
@@ -225,7 +244,14 @@ def apart(i: UOp, j: UOp) -> bool:
 
 BOUNDS = PatternMatcher(
     [
-        (UPat((Ops.ADD, Ops.SUB, Ops.MUL, Ops.IDIV, Ops.MOD, Ops.CAST), INTS, name="x"), known),
+        (
+            UPat(
+                (Ops.ADD, Ops.SUB, Ops.MUL, Ops.IDIV, Ops.MOD, Ops.CAST),
+                INTS,
+                name="x",
+            ),
+            known,
+        ),
         (UPat((Ops.CMPLT, Ops.AND, Ops.OR), dt.boolean, name="x"), known),
         (UPat(Ops.MAX, src=(i, j)), larger),
         (UPat(Ops.MIN, src=(i, j)), smaller),
@@ -344,7 +370,9 @@ class _Counters:
             extent = self.extents[axis]
             if isinstance(extent, int):
                 extent = UOp.const(dt.index, extent)
-            self.made[axis] = axis  # a loop in its own extent would be a cycle: it stays as it is
+            self.made[axis] = (
+                axis  # a loop in its own extent would be a cycle: it stays as it is
+            )
             extent = graph_rewrite(self.put_in(extent), symbolic)
             self.made[axis] = axis.replace(src=(extent,))
         return self.made[axis]

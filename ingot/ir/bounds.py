@@ -24,7 +24,11 @@ def bounds_of(node: UOp) -> Interval:
     """The interval of a scalar node, from those of its sources."""
     if node.op is Ops.CONST:
         value = node.value
-        return (value, value) if not isinstance(value, float) or value == value else EVERYTHING
+        return (
+            (value, value)
+            if not isinstance(value, float) or value == value
+            else EVERYTHING
+        )
     if node.dtype is dt.boolean and node.op not in _RULES:
         return 0, 1
     rule = _RULES.get(node.op)
@@ -37,16 +41,24 @@ def bounds_of(node: UOp) -> Interval:
 
 def _whole(dtype: dt.DType) -> Interval:
     """Every value of a type; `index` counts as unbounded because it never wraps."""
-    return EVERYTHING if dtype is dt.index else (int(dt.least(dtype)), int(dt.greatest(dtype)))
+    return (
+        EVERYTHING
+        if dtype is dt.index
+        else (int(dt.least(dtype)), int(dt.greatest(dtype)))
+    )
 
 
 def _kept(dtype: dt.DType, interval: Interval) -> Interval:
     """The interval, unless the arithmetic can leave the type and wrap."""
     whole = _whole(dtype)
-    return interval if whole[0] <= interval[0] and interval[1] <= whole[1] else whole
+    return (
+        interval if whole[0] <= interval[0] and interval[1] <= whole[1] else whole
+    )
 
 
-def _corners(combine: Callable[[Bound, Bound], Bound]) -> Callable[[UOp, Interval, Interval], Interval]:
+def _corners(
+    combine: Callable[[Bound, Bound], Bound],
+) -> Callable[[UOp, Interval, Interval], Interval]:
     def rule(node: UOp, a: Interval, b: Interval) -> Interval:
         values = [combine(x, y) for x in a for y in b]
         return min(values), max(values)
@@ -110,7 +122,10 @@ def _variable(node: UOp) -> Interval:
 _RULES: dict[Ops, Callable[..., Interval]] = {
     Ops.DEFINE_VAR: _variable,
     Ops.BIND: lambda node, var, *value: value[0] if value else var,
-    Ops.AXIS: lambda node, *extent: (0, max(extent[0][1] - 1, 0) if extent else math.inf),
+    Ops.AXIS: lambda node, *extent: (
+        0,
+        max(extent[0][1] - 1, 0) if extent else math.inf,
+    ),
     Ops.NEG: lambda node, a: (-a[1], -a[0]),
     Ops.ADD: lambda node, a, b: (a[0] + b[0], a[1] + b[1]),
     Ops.SUB: lambda node, a, b: (a[0] - b[1], a[1] - b[0]),

@@ -28,7 +28,10 @@ from ingot.ir.polynomial import (
     upper,
 )
 
-x, d = UPat.var("x", dt.index), UPat.var("d", dt.index, when=lambda node: node.vmin > 0)
+x, d = (
+    UPat.var("x", dt.index),
+    UPat.var("d", dt.index, when=lambda node: node.vmin > 0),
+)
 a = UPat.cvar("a", dt.index, when=lambda node: int(node.value) > 0)
 c = UPat.cvar("c", dt.index, when=lambda node: int(node.value) > 0)
 e = UPat.var("e", dt.index, when=lambda node: node.vmin > 0)
@@ -114,7 +117,11 @@ INDEX_DIVISION = PatternMatcher(
         (x // UPat.const(dt.index, 0), UPat.const(None, 0)),
         (x % UPat.const(dt.index, 0), UPat.const(None, 0)),
         ((x // d) // e, x // (d * e)),
-        ((x % a) // c, lambda x, a, c: (x // c) % (int(a.value) // int(c.value)), lambda a, c: _divides(c, a)),
+        (
+            (x % a) // c,
+            lambda x, a, c: (x // c) % (int(a.value) // int(c.value)),
+            lambda a, c: _divides(c, a),
+        ),
         ((x % a) % c, x % c, lambda a, c: _divides(c, a)),
         (x // d, quotient),
         (x % d, remainder),

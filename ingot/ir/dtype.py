@@ -72,7 +72,12 @@ ALL = (
     *(void, boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64),
     *(float16, bfloat16, float32, float64, index),
 )
-_BY_NAME = {d.name: d for d in ALL} | {"half": float16, "float": float32, "double": float64, "int": int32}
+_BY_NAME = {d.name: d for d in ALL} | {
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "int": int32,
+}
 _FROM_NUMPY = {np.dtype(d.name): d for d in ALL if d not in (void, bfloat16, index)}
 
 
@@ -80,16 +85,22 @@ def named(name: str) -> DType:
     """The type called `name`."""
     found = _BY_NAME.get(name)
     if found is None:
-        raise DTypeError(f"unknown dtype {name!r}; wanted one of {', '.join(sorted(_BY_NAME))}")
+        raise DTypeError(
+            f"unknown dtype {name!r}; wanted one of {', '.join(sorted(_BY_NAME))}"
+        )
     return found
 
 
 def from_numpy(dtype: np.dtype[np.generic]) -> DType:
     """The type that stores a NumPy dtype without loss."""
-    found = _FROM_NUMPY.get(dtype) or (bfloat16 if dtype.name == "bfloat16" else None)
+    found = _FROM_NUMPY.get(dtype) or (
+        bfloat16 if dtype.name == "bfloat16" else None
+    )
     if found is None:
         known = ", ".join(sorted(d.name for d in _FROM_NUMPY))
-        raise DTypeError(f"NumPy dtype {dtype} has no Ingot type; convert it with .astype(...) to one of {known}")
+        raise DTypeError(
+            f"NumPy dtype {dtype} has no Ingot type; convert it with .astype(...) to one of {known}"
+        )
     return found
 
 
@@ -124,7 +135,9 @@ def from_bits(dtype: DType, bits: int) -> Scalar:
         return float(struct.unpack("<f", struct.pack("<I", bits << 16))[0])
     if dtype.is_float:
         form = _PACK_FLOAT[dtype.bits]
-        return float(struct.unpack(f"<{form}", bits.to_bytes(dtype.itemsize, "little"))[0])
+        return float(
+            struct.unpack(f"<{form}", bits.to_bytes(dtype.itemsize, "little"))[0]
+        )
     if dtype.kind is Kind.INT and bits >> (dtype.bits - 1):
         return bits - (1 << dtype.bits)
     return bits

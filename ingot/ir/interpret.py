@@ -52,7 +52,11 @@ def interpret(
 
     `values` gives BUFFER and PARAM nodes their arrays, `sizes` variables their numbers.
     """
-    world = _World({**bound_sizes(node), **(sizes or {})}, lower, {**EXTERNS, **(externs or {})})
+    world = _World(
+        {**bound_sizes(node), **(sizes or {})},
+        lower,
+        {**EXTERNS, **(externs or {})},
+    )
     frame = _Frame(world, {})
     for leaf, given in (values or {}).items():
         frame.made[leaf] = _given(leaf, given)
@@ -63,7 +67,12 @@ def interpret(
 class _World:
     """What holds for a whole interpretation."""
 
-    def __init__(self, sizes: dict[str, int], lower: Lower | None, externs: Mapping[str, Extern]) -> None:
+    def __init__(
+        self,
+        sizes: dict[str, int],
+        lower: Lower | None,
+        externs: Mapping[str, Extern],
+    ) -> None:
         self.sizes = sizes
         self.lower = lower
         self.externs = externs
@@ -97,7 +106,9 @@ class _Frame:
             return meaning.apply(node.op, node.dtype, node.src[0].dtype, *values)
         rule = _RULES.get(node.op)
         if rule is None:
-            raise ArgumentError(f"interpret: {node.op.name} is no part of a program; kernels run in interpret_tree")
+            raise ArgumentError(
+                f"interpret: {node.op.name} is no part of a program; kernels run in interpret_tree"
+            )
         return rule(self, node)
 
     def sources(self, node: UOp, start: int = 0) -> list[Value]:
@@ -129,12 +140,20 @@ def _given(leaf: UOp, value: Any) -> Value:
     wanted = dt.to_numpy(leaf.dtype)
     array = np.asarray(value)
     if array.dtype != wanted:
-        raise DTypeError(f"interpret: value of {leaf.op.name}", given=array.dtype, wanted=wanted)
+        raise DTypeError(
+            f"interpret: value of {leaf.op.name}", given=array.dtype, wanted=wanted
+        )
     fits = array.ndim == len(leaf.shape) and all(
-        a == b for a, b in zip(array.shape, leaf.shape, strict=True) if isinstance(b, int)
+        a == b
+        for a, b in zip(array.shape, leaf.shape, strict=True)
+        if isinstance(b, int)
     )
     if not fits:
-        raise ShapeError(f"interpret: value of {leaf.op.name}", given=array.shape, wanted=leaf.shape)
+        raise ShapeError(
+            f"interpret: value of {leaf.op.name}",
+            given=array.shape,
+            wanted=leaf.shape,
+        )
     return meaning.load(leaf.dtype, array)
 
 
@@ -142,7 +161,10 @@ def _outside(node: UOp, value: Value) -> Any:
     if node.op is Ops.SINK:
         return tuple(_outside(s, v) for s, v in zip(node.src, value, strict=True))
     if isinstance(value, tuple):
-        return tuple(np.asarray(meaning.store(kind, v)) for (kind, _), v in zip(node.results, value, strict=True))
+        return tuple(
+            np.asarray(meaning.store(kind, v))
+            for (kind, _), v in zip(node.results, value, strict=True)
+        )
     kind = node.dtype
     return np.asarray(meaning.store(kind, value), dt.to_numpy(kind))
 
@@ -157,7 +179,11 @@ def _constant(frame: _Frame, node: UOp) -> Value:
 def _variable(frame: _Frame, node: UOp) -> Value:
     name = cast(VarArg, node.arg).name
     if name not in frame.world.sizes:
-        raise ArgumentError(f"interpret: variable {name}", given="no value", wanted=f"sizes={{{name!r}: n}}")
+        raise ArgumentError(
+            f"interpret: variable {name}",
+            given="no value",
+            wanted=f"sizes={{{name!r}: n}}",
+        )
     return meaning.constant(node.dtype, frame.world.sizes[name])
 
 
@@ -166,7 +192,9 @@ def _bind(frame: _Frame, node: UOp) -> Value:
 
 
 def _memory(frame: _Frame, node: UOp) -> Value:
-    raise ArgumentError(f"interpret: no value given for {node!r}", fix="put it into `values`")
+    raise ArgumentError(
+        f"interpret: no value given for {node!r}", fix="put it into `values`"
+    )
 
 
 def _param(frame: _Frame, node: UOp) -> Value:
@@ -201,21 +229,29 @@ def _flip(frame: _Frame, node: UOp) -> Value:
 
 def _pad(frame: _Frame, node: UOp) -> Value:
     amounts = frame.ints(node)
-    return np.pad(frame.made[node.src[0]], list(zip(amounts[::2], amounts[1::2], strict=True)))
+    return np.pad(
+        frame.made[node.src[0]], list(zip(amounts[::2], amounts[1::2], strict=True))
+    )
 
 
 def _shrink(frame: _Frame, node: UOp) -> Value:
     ends = frame.ints(node)
-    return frame.made[node.src[0]][tuple(slice(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True))]
+    return frame.made[node.src[0]][
+        tuple(slice(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True))
+    ]
 
 
 def _stride(frame: _Frame, node: UOp) -> Value:
-    return frame.made[node.src[0]][tuple(slice(None, None, step) for step in frame.ints(node))]
+    return frame.made[node.src[0]][
+        tuple(slice(None, None, step) for step in frame.ints(node))
+    ]
 
 
 def _window(frame: _Frame, node: UOp) -> Value:
     axis = cast(WindowArg, node.arg).axis
-    return np.lib.stride_tricks.sliding_window_view(frame.made[node.src[0]], frame.ints(node)[0], axis=axis)
+    return np.lib.stride_tricks.sliding_window_view(
+        frame.made[node.src[0]], frame.ints(node)[0], axis=axis
+    )
 
 
 def _first(frame: _Frame, node: UOp) -> Value:
@@ -230,7 +266,9 @@ def _reduce(frame: _Frame, node: UOp) -> Value:
     n = arg.n
     rows = [_rows(frame.made[v], arg.axes) for v in node.src[:n]]
     shape = rows[0].shape[1:]
-    state = tuple(np.broadcast_to(frame.made[init], shape) for init in node.src[n : 2 * n])
+    state = tuple(
+        np.broadcast_to(frame.made[init], shape) for init in node.src[n : 2 * n]
+    )
     combine = UOp(Ops.SINK, dt.void, node.src[2 * n :])
     for k in range(len(rows[0])):
         state = _combine(frame, combine, (*state, *(r[k] for r in rows)))
@@ -242,7 +280,11 @@ def _rows(value: Value, axes: tuple[int, ...]) -> Array:
     array = np.asarray(value)
     kept = [a for a in range(array.ndim) if a not in axes]
     moved = np.transpose(array, [*sorted(axes), *kept])
-    return moved.reshape((-1, *(array.shape[a] for a in kept))) if array.size else _no_rows(array, axes, kept)
+    return (
+        moved.reshape((-1, *(array.shape[a] for a in kept)))
+        if array.size
+        else _no_rows(array, axes, kept)
+    )
 
 
 def _no_rows(array: Array, axes: tuple[int, ...], kept: list[int]) -> Array:
@@ -250,8 +292,13 @@ def _no_rows(array: Array, axes: tuple[int, ...], kept: list[int]) -> Array:
     return np.zeros((count, *(array.shape[a] for a in kept)), array.dtype)
 
 
-def _combine(frame: _Frame, combine: UOp, states: tuple[Value, ...]) -> tuple[Value, ...]:
-    inner = _Frame(frame.world, {**frame.args, **{-1 - slot: value for slot, value in enumerate(states)}})
+def _combine(
+    frame: _Frame, combine: UOp, states: tuple[Value, ...]
+) -> tuple[Value, ...]:
+    inner = _Frame(
+        frame.world,
+        {**frame.args, **{-1 - slot: value for slot, value in enumerate(states)}},
+    )
     made = inner.value(combine)
     return tuple(np.broadcast_to(v, np.shape(states[0])) for v in made)
 
@@ -261,7 +308,10 @@ def _combine(frame: _Frame, combine: UOp, states: tuple[Value, ...]) -> tuple[Va
 
 def _op(frame: _Frame, node: UOp) -> Value:
     if frame.world.lower is None:
-        raise ArgumentError(f"interpret: {node.arg} is a named operation", fix="pass lower=, which decomposes it")
+        raise ArgumentError(
+            f"interpret: {node.arg} is a named operation",
+            fix="pass lower=, which decomposes it",
+        )
     return frame.value(frame.world.lower(node))
 
 
@@ -275,7 +325,9 @@ def _size_of(frame: _Frame, node: UOp) -> Value:
 
 def _after(frame: _Frame, node: UOp) -> Value:
     """A buffer after an assignment to it holds what was assigned."""
-    writes = [e for e in node.src[1:] if e.op is Ops.ASSIGN and e.src[0] is node.src[0]]
+    writes = [
+        e for e in node.src[1:] if e.op is Ops.ASSIGN and e.src[0] is node.src[0]
+    ]
     return frame.made[writes[-1] if writes else node.src[0]]
 
 
@@ -286,7 +338,11 @@ def _sink(frame: _Frame, node: UOp) -> Value:
 def _call(frame: _Frame, function: UOp, args: list[Value]) -> tuple[Value, ...]:
     wanted = cast(FunctionArg, function.arg).n_params
     if len(args) != wanted:
-        raise ArgumentError(f"interpret: arguments of {function.arg}", given=len(args), wanted=wanted)
+        raise ArgumentError(
+            f"interpret: arguments of {function.arg}",
+            given=len(args),
+            wanted=wanted,
+        )
     inner = _Frame(frame.world, dict(enumerate(args)))
     return tuple(inner.value(UOp(Ops.SINK, dt.void, function.src)))
 
@@ -317,25 +373,41 @@ def _scan(frame: _Frame, node: UOp) -> Value:
         made = _call(frame, node.src[0], [*carry, *(x[k] for x in xs)])
         carry = list(made[:count])
         rows.append(made[count:])
-    stacked = [_stack([row[j] for row in rows], r) for j, r in enumerate(node.src[0].src[count:])]
+    stacked = [
+        _stack([row[j] for row in rows], r)
+        for j, r in enumerate(node.src[0].src[count:])
+    ]
     return (*carry, *stacked)
 
 
 def _stack(rows: list[Value], result: UOp) -> Array:
     if rows:
-        return np.stack([np.asarray(row, meaning.held(result.dtype)) for row in rows])
-    return np.zeros((0, *(int(n) for n in result.shape if isinstance(n, int))), meaning.held(result.dtype))
+        return np.stack(
+            [np.asarray(row, meaning.held(result.dtype)) for row in rows]
+        )
+    return np.zeros(
+        (0, *(int(n) for n in result.shape if isinstance(n, int))),
+        meaning.held(result.dtype),
+    )
 
 
 def _extern(frame: _Frame, node: UOp) -> Value:
     name = cast(ExternArg, node.arg).name
     if name not in frame.world.externs:
         known = sorted(frame.world.externs)
-        raise ArgumentError(f"interpret: extern {name!r}", given=known, wanted="a registered name")
-    given = [meaning.store(s.dtype, v) for s, v in zip(node.src, frame.sources(node), strict=True)]
+        raise ArgumentError(
+            f"interpret: extern {name!r}", given=known, wanted="a registered name"
+        )
+    given = [
+        meaning.store(s.dtype, v)
+        for s, v in zip(node.src, frame.sources(node), strict=True)
+    ]
     made = frame.world.externs[name](*given)
     made = made if isinstance(made, tuple) else (made,)
-    return tuple(meaning.load(kind, np.asarray(v)) for (kind, _), v in zip(node.results, made, strict=True))
+    return tuple(
+        meaning.load(kind, np.asarray(v))
+        for (kind, _), v in zip(node.results, made, strict=True)
+    )
 
 
 _RULES: dict[Ops, Callable[[_Frame, UOp], Value]] = {

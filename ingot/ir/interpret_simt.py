@@ -38,7 +38,11 @@ __all__ = ["run_simt"]
 LANES = 32
 
 
-def run_simt(kernel: UOp, buffers: Sequence[Array], sizes: Mapping[str, int | float] | None = None) -> None:
+def run_simt(
+    kernel: UOp,
+    buffers: Sequence[Array],
+    sizes: Mapping[str, int | float] | None = None,
+) -> None:
     """Run every block of one launch. `buffers` are in slot order and written in place; `sizes` go by name."""
     machine = _Machine(kernel, buffers, sizes or {})
     with np.errstate(all="ignore"):
@@ -46,7 +50,12 @@ def run_simt(kernel: UOp, buffers: Sequence[Array], sizes: Mapping[str, int | fl
 
 
 class _Machine:
-    def __init__(self, kernel: UOp, buffers: Sequence[Array], sizes: Mapping[str, int | float]) -> None:
+    def __init__(
+        self,
+        kernel: UOp,
+        buffers: Sequence[Array],
+        sizes: Mapping[str, int | float],
+    ) -> None:
         self.arg = cast(KernelArg, kernel.arg)
         self.clock = Clock()
         self.warps, lanes = _threads(kernel)
@@ -56,31 +65,53 @@ class _Machine:
         self.orders: dict[UOp, list[UOp]] = {}
         self.names: dict[int, str] = {}
         self.bound: dict[LoopKind, int] = {}
-        self.memory: dict[UOp, Memory] = {p: self._argument(p, b) for p, b in self._paired(buffers)}
+        self.memory: dict[UOp, Memory] = {
+            p: self._argument(p, b) for p, b in self._paired(buffers)
+        }
         self.sizes = {s: self._size(s, sizes) for s in self.arg.sizes}
 
     def _paired(self, buffers: Sequence[Array]) -> list[tuple[UOp, Array]]:
         if len(buffers) != len(self.arg.params):
-            raise ArgumentError(f"{self.arg.name}: buffers", given=len(buffers), wanted=len(self.arg.params))
+            raise ArgumentError(
+                f"{self.arg.name}: buffers",
+                given=len(buffers),
+                wanted=len(self.arg.params),
+            )
         return list(zip(self.arg.params, buffers, strict=True))
 
     def _argument(self, param: UOp, buffer: Array) -> Memory:
         name = f"p{cast(ParamArg, param.arg).slot}"
-        if buffer.dtype != dt.to_numpy(param.dtype) or not buffer.flags.c_contiguous:
-            raise ArgumentError(f"{name}: wanted {dt.to_numpy(param.dtype)} in C order", given=buffer.dtype)
+        if (
+            buffer.dtype != dt.to_numpy(param.dtype)
+            or not buffer.flags.c_contiguous
+        ):
+            raise ArgumentError(
+                f"{name}: wanted {dt.to_numpy(param.dtype)} in C order",
+                given=buffer.dtype,
+            )
         flat = buffer.reshape(-1)
-        return Memory(name, param.dtype, flat, True, Watch(len(flat), self.clock, local=False))
+        return Memory(
+            name, param.dtype, flat, True, Watch(len(flat), self.clock, local=False)
+        )
 
     def _size(self, size: UOp, sizes: Mapping[str, int | float]) -> Any:
         name = cast(VarArg, size.arg).name
         if name not in sizes:
-            raise ArgumentError(f"run_simt: no value for {name}", given=sorted(sizes), wanted=f"a number for {name!r}")
+            raise ArgumentError(
+                f"run_simt: no value for {name}",
+                given=sorted(sizes),
+                wanted=f"a number for {name!r}",
+            )
         return meaning.constant(size.dtype, sizes[name])
 
     def fault(self, message: str, thread: int) -> KernelFault:
         """A fault with the counters that this thread had."""
-        at = ", ".join(f"{self.names[a]} = {_of(v, thread)}" for a, v in self.axes.items())
-        return KernelFault(message).add_context(f"in {self.arg.name}, at {at}" if at else f"in {self.arg.name}")
+        at = ", ".join(
+            f"{self.names[a]} = {_of(v, thread)}" for a, v in self.axes.items()
+        )
+        return KernelFault(message).add_context(
+            f"in {self.arg.name}, at {at}" if at else f"in {self.arg.name}"
+        )
 
     # --- statements ---
 
@@ -88,7 +119,9 @@ class _Machine:
         for node in nodes:
             run = _STATEMENTS.get(node.op)
             if run is None:
-                raise SpecError(f"{node.op.name} is not a statement of a kernel tree")
+                raise SpecError(
+                    f"{node.op.name} is not a statement of a kernel tree"
+                )
             run(self, node, active)
 
     def loop(self, node: UOp, active: Array) -> None:
@@ -96,7 +129,11 @@ class _Machine:
         self.names[arg.axis] = arg.name or f"i{arg.axis}"
         if arg.kind in (LoopKind.WARP, LoopKind.LANE):
             self.bound[arg.kind] = arg.axis
-            of_thread = self.every // LANES if arg.kind is LoopKind.WARP else self.every % LANES
+            of_thread = (
+                self.every // LANES
+                if arg.kind is LoopKind.WARP
+                else self.every % LANES
+            )
             self.axes[arg.axis] = of_thread
             self.statements(node.src[1:], active)
         else:
@@ -110,7 +147,9 @@ class _Machine:
             if arg.kind is LoopKind.BLOCK:
                 self.clock.next_block()
             self.axes[arg.axis] = number
-            self.statements(node.src[1:], active if alike else active & (number < extent))
+            self.statements(
+                node.src[1:], active if alike else active & (number < extent)
+            )
 
     def when(self, node: UOp, active: Array) -> None:
         inside = active & np.asarray(self.value(node.src[0], active), bool)
@@ -124,24 +163,35 @@ class _Machine:
             return
         threads = None if arg.scope is Scope.SHARED else self.threads
         size = int(np.max(self.value(node.src[0], active)))
-        self.memory[node] = staged(arg.name or f"s{arg.id}", node.dtype, size, threads, self.clock)
+        self.memory[node] = staged(
+            arg.name or f"s{arg.id}", node.dtype, size, threads, self.clock
+        )
 
     def store(self, node: UOp, active: Array) -> None:
         buffer, offset, value, *mask = node.src
         known: dict[UOp, Any] = {}
         if mask:
             active = active & np.asarray(self.value(mask[0], active, known), bool)
-        self._write(buffer, self.value(offset, active, known), self.value(value, active, known), active)
+        self._write(
+            buffer,
+            self.value(offset, active, known),
+            self.value(value, active, known),
+            active,
+        )
 
     def _write(self, buffer: UOp, offset: Any, value: Any, active: Array) -> None:
         if active.any():
             cells = np.broadcast_to(offset, self.threads)[active]
             values = np.broadcast_to(value, self.threads)[active]
-            self._memory(buffer).store(cells, values, self.every[active], self.fault)
+            self._memory(buffer).store(
+                cells, values, self.every[active], self.fault
+            )
 
     def _memory(self, buffer: UOp) -> Memory:
         if buffer not in self.memory:
-            raise SpecError(f"{buffer.op.name} is used as memory before its place in the tree, or is no argument")
+            raise SpecError(
+                f"{buffer.op.name} is used as memory before its place in the tree, or is no argument"
+            )
         return self.memory[buffer]
 
     def barrier(self, node: UOp, active: Array) -> None:
@@ -152,7 +202,8 @@ class _Machine:
         if not active.all():
             first = int(np.flatnonzero(~active)[0])
             raise self.fault(
-                f"divergent {what}: thread {first} and {int((~active).sum()) - 1} others do not reach it", first
+                f"divergent {what}: thread {first} and {int((~active).sum()) - 1} others do not reach it",
+                first,
             )
 
     # --- folds ---
@@ -160,19 +211,39 @@ class _Machine:
     def fold(self, node: UOp, active: Array) -> None:
         arg = cast(FoldArg, node.arg)
         n = arg.n
-        targets, values, combines = node.src[1 : 1 + n], node.src[1 + n : 1 + 2 * n], node.src[1 + 2 * n :]
+        targets, values, combines = (
+            node.src[1 : 1 + n],
+            node.src[1 + n : 1 + 2 * n],
+            node.src[1 + 2 * n :],
+        )
         if arg.kind is LoopKind.VECTOR:
-            states = self._fold_vector(arg.axis, int(self.value(node.src[0], active)), values, combines, active)
+            states = self._fold_vector(
+                arg.axis,
+                int(self.value(node.src[0], active)),
+                values,
+                combines,
+                active,
+            )
         else:
             self._together("fold", active)
             known: dict[UOp, Any] = {}
-            states = tuple(np.broadcast_to(self.value(v, active, known), self.threads) for v in values)
-            combined = self._fold_lanes if arg.kind is LoopKind.LANE else self._fold_warps
+            states = tuple(
+                np.broadcast_to(self.value(v, active, known), self.threads)
+                for v in values
+            )
+            combined = (
+                self._fold_lanes if arg.kind is LoopKind.LANE else self._fold_warps
+            )
             states = combined(states, combines)
         for target, state in zip(targets, states, strict=True):
             self._write_folded(target, state, active)
 
-    def _combine(self, combines: tuple[UOp, ...], left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _combine(
+        self,
+        combines: tuple[UOp, ...],
+        left: tuple[Any, ...],
+        right: tuple[Any, ...],
+    ) -> tuple[Any, ...]:
         active = np.ones(self.threads, bool)
         known: dict[UOp, Any] = {}
         for node in UOp(Ops.SINK, dt.void, combines).toposort():
@@ -180,27 +251,42 @@ class _Machine:
                 known[node] = (*left, *right)[cast(StateArg, node.arg).slot]
         return tuple(self.value(c, active, known) for c in combines)
 
-    def _fold_lanes(self, states: tuple[Any, ...], combines: tuple[UOp, ...]) -> tuple[Any, ...]:
+    def _fold_lanes(
+        self, states: tuple[Any, ...], combines: tuple[UOp, ...]
+    ) -> tuple[Any, ...]:
         """Neighbours first, then pairs of pairs; the lower lane is the left operand."""
         for step in (1, 2, 4, 8, 16):
             others = tuple(s[self.every ^ step] for s in states)
             upper = (self.every & step) != 0
-            left = tuple(np.where(upper, o, s) for s, o in zip(states, others, strict=True))
-            right = tuple(np.where(upper, s, o) for s, o in zip(states, others, strict=True))
+            left = tuple(
+                np.where(upper, o, s) for s, o in zip(states, others, strict=True)
+            )
+            right = tuple(
+                np.where(upper, s, o) for s, o in zip(states, others, strict=True)
+            )
             states = self._combine(combines, left, right)
         return states
 
-    def _fold_warps(self, states: tuple[Any, ...], combines: tuple[UOp, ...]) -> tuple[Any, ...]:
+    def _fold_warps(
+        self, states: tuple[Any, ...], combines: tuple[UOp, ...]
+    ) -> tuple[Any, ...]:
         """In order, through memory: a barrier."""
         self.clock.barrier()
         lane = self.every % LANES
         total = tuple(s[lane] for s in states)
         for warp in range(1, self.warps):
-            total = self._combine(combines, total, tuple(s[warp * LANES + lane] for s in states))
+            total = self._combine(
+                combines, total, tuple(s[warp * LANES + lane] for s in states)
+            )
         return total
 
     def _fold_vector(
-        self, axis: int, extent: int, values: tuple[UOp, ...], combines: tuple[UOp, ...], active: Array
+        self,
+        axis: int,
+        extent: int,
+        values: tuple[UOp, ...],
+        combines: tuple[UOp, ...],
+        active: Array,
     ) -> tuple[Any, ...]:
         """Lower half with upper half until one is left."""
         rows = []
@@ -211,7 +297,10 @@ class _Machine:
         self.axes.pop(axis, None)
         while len(rows) > 1:
             half = (len(rows) + 1) // 2
-            made = [self._combine(combines, low, high) for low, high in zip(rows, rows[half:], strict=False)]
+            made = [
+                self._combine(combines, low, high)
+                for low, high in zip(rows, rows[half:], strict=False)
+            ]
             rows = made + rows[len(made) : half]
         return rows[0]
 
@@ -219,7 +308,11 @@ class _Machine:
         """All threads have the result; where they share the place, the first of those that do writes it."""
         buffer, offset = target.src[:2]
         if self._memory(buffer).watch is not None:
-            used = {cast(AxisArg, u.arg).id for u in offset.toposort() if u.op is Ops.AXIS}
+            used = {
+                cast(AxisArg, u.arg).id
+                for u in offset.toposort()
+                if u.op is Ops.AXIS
+            }
             for axis in self.bound.values():
                 if axis not in used and axis in self.axes:
                     active = active & (self.axes[axis] == 0)
@@ -227,7 +320,9 @@ class _Machine:
 
     # --- expressions ---
 
-    def value(self, root: UOp, active: Array, known: dict[UOp, Any] | None = None) -> Any:
+    def value(
+        self, root: UOp, active: Array, known: dict[UOp, Any] | None = None
+    ) -> Any:
         """A value for every thread, or one for all."""
         done = {} if known is None else known
         for node in self._order(root):
@@ -238,8 +333,12 @@ class _Machine:
     def _order(self, root: UOp) -> list[UOp]:
         """The nodes of an expression, sources first, without the buffers that it reads."""
         if root not in self.orders:
-            nodes = root.toposort(lambda u: u.op not in (Ops.AXIS, Ops.STAGE, Ops.PARAM))
-            self.orders[root] = [u for u in nodes if u.op not in (Ops.STAGE, Ops.PARAM)]
+            nodes = root.toposort(
+                lambda u: u.op not in (Ops.AXIS, Ops.STAGE, Ops.PARAM)
+            )
+            self.orders[root] = [
+                u for u in nodes if u.op not in (Ops.STAGE, Ops.PARAM)
+            ]
         return self.orders[root]
 
     def _compute(self, node: UOp, active: Array, done: dict[UOp, Any]) -> Any:
@@ -269,7 +368,9 @@ class _Machine:
             result[...] = done[masked[1]]
         if active.any():
             cells = np.broadcast_to(done[offset], self.threads)[active]
-            result[active] = self._memory(buffer).load(cells, self.every[active], self.fault)
+            result[active] = self._memory(buffer).load(
+                cells, self.every[active], self.fault
+            )
         return result
 
 
@@ -281,7 +382,9 @@ def _threads(kernel: UOp) -> tuple[int, int]:
         if isinstance(arg, LoopArg) and arg.kind in found:
             found[arg.kind] = int(node.src[0].value)
     if found[LoopKind.LANE] not in (1, LANES):
-        raise SpecError(f"a lane loop of {found[LoopKind.LANE]}: a warp has {LANES} lanes")
+        raise SpecError(
+            f"a lane loop of {found[LoopKind.LANE]}: a warp has {LANES} lanes"
+        )
     return found[LoopKind.WARP], found[LoopKind.LANE]
 
 

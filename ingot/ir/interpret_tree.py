@@ -44,7 +44,11 @@ def run_tree(
     machine = _Machine(chunk_order, fold)
     values = {program.variable(s): _size(s, sizes or {}) for s in arg.sizes}
     memories = _arguments(arg, buffers)
-    namespace: dict[str, Any] = {**program.constants, **machine.functions(), **values}
+    namespace: dict[str, Any] = {
+        **program.constants,
+        **machine.functions(),
+        **values,
+    }
     exec(compile(program.source, "<kernel tree>", "exec"), namespace)
     try:
         with np.errstate(all="ignore"):
@@ -56,14 +60,23 @@ def run_tree(
 def _size(variable: UOp, sizes: Mapping[str, int | float]) -> Any:
     name = cast(VarArg, variable.arg).name
     if name not in sizes:
-        raise ArgumentError(f"run_tree: no value for {name}", given=sorted(sizes), wanted=f"a number for {name!r}")
+        raise ArgumentError(
+            f"run_tree: no value for {name}",
+            given=sorted(sizes),
+            wanted=f"a number for {name!r}",
+        )
     return meaning.constant(variable.dtype, sizes[name])
 
 
 def _arguments(arg: KernelArg, buffers: Sequence[Array]) -> list[Memory]:
     if len(buffers) != len(arg.params):
-        raise ArgumentError(f"{arg.name}: buffers", given=len(buffers), wanted=len(arg.params))
-    return [_argument(param, buffer) for param, buffer in zip(arg.params, buffers, strict=True)]
+        raise ArgumentError(
+            f"{arg.name}: buffers", given=len(buffers), wanted=len(arg.params)
+        )
+    return [
+        _argument(param, buffer)
+        for param, buffer in zip(arg.params, buffers, strict=True)
+    ]
 
 
 def _argument(param: UOp, buffer: Array) -> Memory:
@@ -72,22 +85,32 @@ def _argument(param: UOp, buffer: Array) -> Memory:
     if buffer.dtype != wanted:
         raise ArgumentError(f"buffer p{slot}", given=buffer.dtype, wanted=wanted)
     if not buffer.flags.c_contiguous:
-        raise ArgumentError(f"buffer p{slot}", given="strides " + str(buffer.strides), wanted="C order")
+        raise ArgumentError(
+            f"buffer p{slot}",
+            given="strides " + str(buffer.strides),
+            wanted="C order",
+        )
     return Memory(f"p{slot}", param.dtype, buffer.reshape(-1))
 
 
 class Memory:
     """One flat buffer. `written` marks the elements of staged memory that hold something."""
 
-    def __init__(self, name: str, dtype: DType, data: Array, staged: bool = False) -> None:
+    def __init__(
+        self, name: str, dtype: DType, data: Array, staged: bool = False
+    ) -> None:
         self.name = name
         self.dtype = dtype
         self.data = data
         self.size = len(data)
         self.written = np.zeros(len(data), bool) if staged else None
 
-    def fault(self, what: str, offset: int, lane: tuple[int, ...] | None = None) -> KernelFault:
-        error = KernelFault(f"{what} {self.name}[{offset}], which has {self.size} elements")
+    def fault(
+        self, what: str, offset: int, lane: tuple[int, ...] | None = None
+    ) -> KernelFault:
+        error = KernelFault(
+            f"{what} {self.name}[{offset}], which has {self.size} elements"
+        )
         error.given = None
         error.__dict__["lane"] = lane
         return error
@@ -143,7 +166,9 @@ class Memory:
         bad = np.logical_and(wrong, active)
         if bad.any():
             lane = tuple(int(k) for k in np.argwhere(bad)[0])
-            raise self.fault(what, int(np.broadcast_to(offset, bad.shape)[lane]), lane)
+            raise self.fault(
+                what, int(np.broadcast_to(offset, bad.shape)[lane]), lane
+            )
 
     def _check_single(self, where: Array, what: Array) -> None:
         """Lanes may store to one place only if they store the same."""
@@ -155,7 +180,9 @@ class Memory:
         stored = stored.view(f"u{stored.dtype.itemsize}")
         clash = (place[1:] == place[:-1]) & (stored[1:] != stored[:-1])
         if clash.any():
-            raise self.fault("two lanes store different values to", int(place[1:][clash][0]))
+            raise self.fault(
+                "two lanes store different values to", int(place[1:][clash][0])
+            )
 
 
 class _Machine:
@@ -172,10 +199,16 @@ class _Machine:
         if self.chunk_order is None:
             return range(extent)
         if sorted(self.chunk_order) != list(range(extent)):
-            raise ArgumentError("chunk_order", given=list(self.chunk_order), wanted=f"a permutation of 0..{extent - 1}")
+            raise ArgumentError(
+                "chunk_order",
+                given=list(self.chunk_order),
+                wanted=f"a permutation of 0..{extent - 1}",
+            )
         return self.chunk_order
 
-    def fold(self, values: list[tuple[Any, ...]], combine: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
+    def fold(
+        self, values: list[tuple[Any, ...]], combine: Callable[..., tuple[Any, ...]]
+    ) -> tuple[Any, ...]:
         if not values:
             raise KernelFault("fold over no lanes: its extent is 0")
         if self.fold_order == "halves":
@@ -186,7 +219,9 @@ class _Machine:
         return state
 
 
-def fold_halves(values: list[tuple[Any, ...]], combine: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
+def fold_halves(
+    values: list[tuple[Any, ...]], combine: Callable[..., tuple[Any, ...]]
+) -> tuple[Any, ...]:
     """Lane k with lane k + half, until one is left."""
     while len(values) > 1:
         half = (len(values) + 1) // 2

@@ -20,7 +20,9 @@ from ingot.settings import settings
 
 _seen: dict[Rule, None] = {}
 _last_rule: weakref.WeakKeyDictionary[UOp, str] = weakref.WeakKeyDictionary()
-_tracked: weakref.WeakKeyDictionary[PatternMatcher, list[Matcher]] = weakref.WeakKeyDictionary()
+_tracked: weakref.WeakKeyDictionary[PatternMatcher, list[Matcher]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def matcher_of(pm: PatternMatcher) -> list[Matcher]:
@@ -31,7 +33,10 @@ def matcher_of(pm: PatternMatcher) -> list[Matcher]:
     if runtime.track_match_stats >= 2:
         _print_at_exit()
     if pm not in _tracked:
-        _tracked[pm] = [_tracking(pm.rules_for(Ops(op))) if op else _tracking([]) for op in range(len(Ops) + 1)]
+        _tracked[pm] = [
+            _tracking(pm.rules_for(Ops(op))) if op else _tracking([])
+            for op in range(len(Ops) + 1)
+        ]
     return _tracked[pm]
 
 
@@ -44,9 +49,17 @@ def report() -> str:
     """One line a rule, the dearest first."""
     rules = sorted((r for r in _seen if r.attempts), key=lambda r: -r.total_seconds)
     lines = [_line(rule) for rule in rules]
-    matches, attempts = sum(r.matches for r in rules), sum(r.attempts for r in rules)
-    matched, total = sum(r.match_seconds for r in rules), sum(r.total_seconds for r in rules)
-    lines.append(f"{matches:8d} / {attempts:8d} -- {matched * 1e3:9.2f} / {total * 1e3:9.2f} ms -- all rules")
+    matches, attempts = (
+        sum(r.matches for r in rules),
+        sum(r.attempts for r in rules),
+    )
+    matched, total = (
+        sum(r.match_seconds for r in rules),
+        sum(r.total_seconds for r in rules),
+    )
+    lines.append(
+        f"{matches:8d} / {attempts:8d} -- {matched * 1e3:9.2f} / {total * 1e3:9.2f} ms -- all rules"
+    )
     return "\n".join(lines)
 
 

@@ -30,12 +30,16 @@ Names = dict[str, str]
 Continue = Callable[[Names], None]
 
 
-def compile_rules(rules: Sequence[Rule], name: str) -> Callable[[UOp, object], UOp | None]:
+def compile_rules(
+    rules: Sequence[Rule], name: str
+) -> Callable[[UOp, object], UOp | None]:
     """One function that tries `rules` in order."""
     writer = _Writer()
     for rule in rules:
         writer.rule(rule)
-    source = "def match(n, ctx):\n" + "\n".join(writer.lines) + "\n    return None\n"
+    source = (
+        "def match(n, ctx):\n" + "\n".join(writer.lines) + "\n    return None\n"
+    )
     namespace = writer.constants
     exec(compile(source, f"<rules for {name}>", "exec"), namespace)
     matcher: Callable[[UOp, object], UOp | None] = namespace["match"]
@@ -57,7 +61,11 @@ def exact_bits(value: Scalar) -> dict[DType, int]:
 
 @cache
 def _exact_bits(kind: str, written: str) -> dict[DType, int]:
-    value: Scalar = {"int": int, "float": float}[kind](written) if kind != "bool" else written == "True"
+    value: Scalar = (
+        {"int": int, "float": float}[kind](written)
+        if kind != "bool"
+        else written == "True"
+    )
     found = {}
     for dtype in dt.ALL[1:]:
         if not dtype.is_float and not abs(value) < float("inf"):
@@ -73,7 +81,11 @@ class _Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.constants: dict[str, Any] = {"uop": uop, "const": UOp.const, "boolean": dt.boolean}
+        self.constants: dict[str, Any] = {
+            "uop": uop,
+            "const": UOp.const,
+            "boolean": dt.boolean,
+        }
         self.depth = 1
         self.count = 0
 
@@ -106,27 +118,40 @@ class _Writer:
     # --- the left side ----------------------------------------------------------------------------------------
 
     def rule(self, rule: Rule) -> None:
-        self.match(rule.pattern, "n", {}, lambda names: self.right(rule, names), root=True)
+        self.match(
+            rule.pattern, "n", {}, lambda names: self.right(rule, names), root=True
+        )
 
-    def match(self, p: UPat, node: str, names: Names, then: Continue, root: bool = False) -> None:
+    def match(
+        self, p: UPat, node: str, names: Names, then: Continue, root: bool = False
+    ) -> None:
         """Tests that `node` matches `p`; `then` writes what follows, given the names captured so far."""
         if p.choices:
             for choice in p.choices:
-                self.match(choice, node, names, lambda found: self.capture(p, node, found, then))
+                self.match(
+                    choice,
+                    node,
+                    names,
+                    lambda found: self.capture(p, node, found, then),
+                )
             return
         tests = self.node_tests(p, node, root)
         self.test(" and ".join(tests), lambda: self.capture(p, node, names, then))
 
     def node_tests(self, p: UPat, node: str, root: bool) -> list[str]:
         tests = []
-        if p.op is not None and not root:  # the root's opcode has chosen this matcher
+        if (
+            p.op is not None and not root
+        ):  # the root's opcode has chosen this matcher
             tests.append(self.membership(f"{node}.op", p.op))
         if p.dtype is not None:
             tests.append(self.membership(f"{node}.dtype", p.dtype))
         if p.arg is not None:
             tests.append(f"{node}.arg == {self.constant(p.arg)}")
         if p.literal is not None:
-            tests.append(f"{node}.arg.bits == {self.constant(exact_bits(p.literal))}.get({node}.dtype)")
+            tests.append(
+                f"{node}.arg.bits == {self.constant(exact_bits(p.literal))}.get({node}.dtype)"
+            )
         return tests
 
     def membership(self, what: str, allowed: frozenset[Any]) -> str:
@@ -138,7 +163,10 @@ class _Writer:
         if p.name is None:
             self.sources(p, node, names, then)
         elif p.name in names:
-            self.test(f"{node} is {names[p.name]}", lambda: self.sources(p, node, names, then))
+            self.test(
+                f"{node} is {names[p.name]}",
+                lambda: self.sources(p, node, names, then),
+            )
         else:
             self.sources(p, node, names | {p.name: node}, then)
 
@@ -146,7 +174,10 @@ class _Writer:
         if p.src is None:
             self.finish(p, node, names, then)
         elif p.order.name == "EVERY":
-            self.test(self.every(p.src[0], node), lambda: self.finish(p, node, names, then))
+            self.test(
+                self.every(p.src[0], node),
+                lambda: self.finish(p, node, names, then),
+            )
         else:
             self.each_source(p, node, names, then)
 
@@ -160,14 +191,22 @@ class _Writer:
             if parts:
                 rest = ", *_" if compare == ">=" else ","
                 self.line(f"{', '.join(parts)}{rest} = {node}.src")
-            self.in_turn(list(zip(wanted, parts, strict=True)), names, lambda found: self.finish(p, node, found, then))
+            self.in_turn(
+                list(zip(wanted, parts, strict=True)),
+                names,
+                lambda found: self.finish(p, node, found, then),
+            )
             if p.order.name == "ANY" and wanted[0] is not wanted[1]:
                 swapped = list(zip(wanted, reversed(parts), strict=True))
-                self.in_turn(swapped, names, lambda found: self.finish(p, node, found, then))
+                self.in_turn(
+                    swapped, names, lambda found: self.finish(p, node, found, then)
+                )
 
         self.test(f"len({node}.src) {compare} {len(parts)}", write)
 
-    def in_turn(self, pairs: list[tuple[UPat, str]], names: Names, then: Continue) -> None:
+    def in_turn(
+        self, pairs: list[tuple[UPat, str]], names: Names, then: Continue
+    ) -> None:
         """Matches several patterns, those that can fail cheaply first."""
         if not pairs:
             then(names)
@@ -175,7 +214,9 @@ class _Writer:
         pick = next((i for i, (p, _) in enumerate(pairs) if p.op is not None), 0)
         pattern, node = pairs[pick]
         rest = pairs[:pick] + pairs[pick + 1 :]
-        self.match(pattern, node, names, lambda found: self.in_turn(rest, found, then))
+        self.match(
+            pattern, node, names, lambda found: self.in_turn(rest, found, then)
+        )
 
     def finish(self, p: UPat, node: str, names: Names, then: Continue) -> None:
         condition = f"{self.constant(p.when)}({node})" if p.when is not None else ""
@@ -192,14 +233,21 @@ class _Writer:
     # --- the right side ---------------------------------------------------------------------------------------
 
     def right(self, rule: Rule, names: Names) -> None:
-        condition = self.call(rule.when, names, rule) if rule.when is not None else ""
+        condition = (
+            self.call(rule.when, names, rule) if rule.when is not None else ""
+        )
         if callable(rule.right):
             self.test(condition, lambda: self.right_function(rule, names))
             return
         if _has_literal(rule.right):
             # A constant is a scalar: it stands for a node only where that is one too.
-            condition = f"not n.shape and {condition}" if condition else "not n.shape"
-        self.test(condition, lambda: self.line(f"return {self.build(rule.right, names, 'n.dtype')}"))
+            condition = (
+                f"not n.shape and {condition}" if condition else "not n.shape"
+            )
+        self.test(
+            condition,
+            lambda: self.line(f"return {self.build(rule.right, names, 'n.dtype')}"),
+        )
 
     def right_function(self, rule: Rule, names: Names) -> None:
         made = self.fresh()
@@ -210,11 +258,17 @@ class _Writer:
         """A call with the arguments that the function's parameters name."""
         given = names | {"ctx": "ctx"}
         wanted, optional = _parameters(function)
-        missing = [name for name in wanted if name not in given and name not in optional]
+        missing = [
+            name for name in wanted if name not in given and name not in optional
+        ]
         if missing:
             known = ", ".join(given)
-            raise TypeError(f"rule at {rule.location} wants {missing[0]!r}, the pattern captures {known}")
-        arguments = ", ".join(f"{name}={given[name]}" for name in wanted if name in given)
+            raise TypeError(
+                f"rule at {rule.location} wants {missing[0]!r}, the pattern captures {known}"
+            )
+        arguments = ", ".join(
+            f"{name}={given[name]}" for name in wanted if name in given
+        )
         return f"{self.constant(function)}({arguments})"
 
     def build(self, p: UPat, names: Names, dtype: str) -> str:
@@ -224,7 +278,9 @@ class _Writer:
             return f"const({given}, {self.constant(p.literal)})"
         if p.src is None:
             if p.name not in names:
-                raise TypeError(f"the right side at {p.location} uses {p.name!r}, which the pattern does not capture")
+                raise TypeError(
+                    f"the right side at {p.location} uses {p.name!r}, which the pattern does not capture"
+                )
             return names[p.name]
         assert p.op is not None
         (op,) = p.op
@@ -232,11 +288,16 @@ class _Writer:
         parts = [self.build(s, names, inner[i]) for i, s in enumerate(p.src)]
         return f"uop({self.constant(op)}, {own}, ({', '.join(parts)},))"
 
-    def types(self, p: UPat, op: Ops, names: Names, dtype: str) -> tuple[str, list[str]]:
+    def types(
+        self, p: UPat, op: Ops, names: Names, dtype: str
+    ) -> tuple[str, list[str]]:
         """The type of a built node and the types that its sources are asked for."""
         assert p.src is not None
         if op in COMPARE:
-            asked = next((self.type_of(s, names) for s in p.src if self.type_of(s, names)), "n.src[0].dtype")
+            asked = next(
+                (self.type_of(s, names) for s in p.src if self.type_of(s, names)),
+                "n.src[0].dtype",
+            )
             return "boolean", [asked, asked]
         if op is Ops.WHERE:
             return dtype, ["boolean", dtype, dtype]
@@ -247,17 +308,24 @@ class _Writer:
         """The type of a source as an expression, "" if a captured node does not tell."""
         if p.name in names:
             return f"{names[p.name]}.dtype"
-        return next((self.type_of(s, names) for s in p.src or () if self.type_of(s, names)), "")
+        return next(
+            (self.type_of(s, names) for s in p.src or () if self.type_of(s, names)),
+            "",
+        )
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _parameters(
+    function: Callable[..., Any],
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(all parameters, those with a default). A plain function tells by itself, which is faster than `inspect`."""
     if isinstance(function, FunctionType):
         code = function.__code__
         wanted = code.co_varnames[: code.co_argcount]
         return wanted, wanted[len(wanted) - len(function.__defaults__ or ()) :]
     found = inspect.signature(function).parameters
-    return tuple(found), tuple(p.name for p in found.values() if p.default is not inspect.Parameter.empty)
+    return tuple(found), tuple(
+        p.name for p in found.values() if p.default is not inspect.Parameter.empty
+    )
 
 
 def _has_literal(p: UPat) -> bool:

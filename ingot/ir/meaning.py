@@ -30,14 +30,18 @@ def load(dtype: DType, stored: Value) -> Value:
     """Values from memory."""
     if dtype is not dt.bfloat16:
         return stored
-    return (np.asarray(stored).astype(np.uint32) << np.uint32(16)).view(np.float32)[()]
+    return (np.asarray(stored).astype(np.uint32) << np.uint32(16)).view(np.float32)[
+        ()
+    ]
 
 
 def store(dtype: DType, value: Value) -> Value:
     """Values as they lie in memory."""
     if dtype is not dt.bfloat16:
         return value
-    return (np.asarray(value, np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)[()]
+    return (np.asarray(value, np.float32).view(np.uint32) >> np.uint32(16)).astype(
+        np.uint16
+    )[()]
 
 
 def constant(dtype: DType, value: Scalar) -> Value:
@@ -53,7 +57,11 @@ def round_bfloat16(value: Value) -> Value:
     even = (bits >> np.uint32(16)) & np.uint32(1)
     rounded = (bits + np.uint32(0x7FFF) + even) & np.uint32(0xFFFF0000)
     quiet = (bits | np.uint32(0x400000)) & np.uint32(0xFFFF0000)
-    return np.where(np.isnan(value), quiet, rounded).astype(np.uint32).view(np.float32)[()]
+    return (
+        np.where(np.isnan(value), quiet, rounded)
+        .astype(np.uint32)
+        .view(np.float32)[()]
+    )
 
 
 def apply(op: Ops, dtype: DType, source: DType, *values: Value) -> Value:
@@ -151,11 +159,15 @@ def _shift(op: Ops, dtype: DType) -> Function:
 
 
 def _max_int(a: Value, b: Value) -> Value:
-    return max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)
+    return (
+        max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)
+    )
 
 
 def _min_int(a: Value, b: Value) -> Value:
-    return min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b)
+    return (
+        min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b)
+    )
 
 
 def _power_int(a: Value, b: Value) -> Value:
@@ -164,12 +176,33 @@ def _power_int(a: Value, b: Value) -> Value:
     raised = np.power(a, np.where(b < 0, b.dtype.type(0), b))
     inverse = np.where(a == 1, a.dtype.type(1), a.dtype.type(0))
     if a.dtype.kind == "i":
-        inverse = np.where(a == -1, np.where(b % 2 == 0, a.dtype.type(1), a.dtype.type(-1)), inverse)
+        inverse = np.where(
+            a == -1,
+            np.where(b % 2 == 0, a.dtype.type(1), a.dtype.type(-1)),
+            inverse,
+        )
     return np.where(b < 0, inverse, raised)[()]
 
 
-_COMPARISONS: dict[Ops, Function] = {Ops.CMPLT: operator.lt, Ops.CMPEQ: operator.eq, Ops.CMPNE: operator.ne}
-_KEEPS_TYPE = frozenset({Ops.AND, Ops.OR, Ops.XOR, Ops.NOT, Ops.MAX, Ops.MIN, Ops.IDIV, Ops.MOD, Ops.SHL, Ops.SHR})
+_COMPARISONS: dict[Ops, Function] = {
+    Ops.CMPLT: operator.lt,
+    Ops.CMPEQ: operator.eq,
+    Ops.CMPNE: operator.ne,
+}
+_KEEPS_TYPE = frozenset(
+    {
+        Ops.AND,
+        Ops.OR,
+        Ops.XOR,
+        Ops.NOT,
+        Ops.MAX,
+        Ops.MIN,
+        Ops.IDIV,
+        Ops.MOD,
+        Ops.SHL,
+        Ops.SHR,
+    }
+)
 
 _INT: dict[Ops, Function] = _COMPARISONS | {
     Ops.NEG: operator.neg,
@@ -253,9 +286,15 @@ def mulacc(dtype: DType, a: Value, b: Value, c: Value) -> Value:
         return a * b + c
     if dtype is dt.float64:
         return _each(_exact_float64, a, b, c)
-    if dtype is not dt.bfloat16 and isinstance(a, np.floating) and isinstance(b, np.floating):
+    if (
+        dtype is not dt.bfloat16
+        and isinstance(a, np.floating)
+        and isinstance(b, np.floating)
+    ):
         if isinstance(c, np.floating):
-            return held(dtype).type(_odd_sum_of_numbers(float(a) * float(b), float(c)))
+            return held(dtype).type(
+                _odd_sum_of_numbers(float(a) * float(b), float(c))
+            )
     wide = _odd_sum(np.multiply(a, b, dtype=np.float64), np.asarray(c, np.float64))
     if dtype is dt.bfloat16:
         return _narrow_bfloat16(wide)
@@ -282,7 +321,11 @@ def _odd_sum_of_numbers(p: float, c: float) -> float:
     if error == 0 or not math.isfinite(total):
         return total
     mantissa = int(math.ldexp(math.frexp(total)[0], 53))
-    return total if mantissa & 1 else math.nextafter(total, math.inf if error > 0 else -math.inf)
+    return (
+        total
+        if mantissa & 1
+        else math.nextafter(total, math.inf if error > 0 else -math.inf)
+    )
 
 
 def _narrow_bfloat16(wide: Value) -> Value:
@@ -292,11 +335,15 @@ def _narrow_bfloat16(wide: Value) -> Value:
     bits = np.asarray(near).view(np.int32)
     inexact = np.isfinite(near) & (back != wide) & ((bits & 1) == 0)
     outward = np.abs(wide) > np.abs(back)
-    odd = np.where(inexact, bits + np.where(outward, np.int32(1), np.int32(-1)), bits)
+    odd = np.where(
+        inexact, bits + np.where(outward, np.int32(1), np.int32(-1)), bits
+    )
     return round_bfloat16(odd.astype(np.int32).view(np.float32))
 
 
-def _each(function: Callable[[float, float, float], float], *values: Value) -> Value:
+def _each(
+    function: Callable[[float, float, float], float], *values: Value
+) -> Value:
     return np.vectorize(function, otypes=[np.float64])(*values)[()]
 
 

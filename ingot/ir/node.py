@@ -41,7 +41,11 @@ _CACHED = frozenset({int, float, bool})
 def _const_arg(dtype: DType, value: Scalar) -> ConstArg:
     """The bits of a value, remembered for those that `==` tells apart: not for float zeros, which have a sign."""
     made = ConstArg(dt.to_bits(dtype, value))
-    if type(value) is int or type(value) is bool or (type(value) is float and value and value == value):
+    if (
+        type(value) is int
+        or type(value) is bool
+        or (type(value) is float and value and value == value)
+    ):
         if len(_const_args) >= _MOST_CONST_ARGS:
             _const_args.clear()
         _const_args[dtype, type(value), value] = made
@@ -83,7 +87,18 @@ def live_nodes() -> int:
     return len(_program)
 
 
-_SLOTS = ("_bounds", "_digest", "_form", "_results", "arg", "dtype", "op", "shape", "src", "tag")
+_SLOTS = (
+    "_bounds",
+    "_digest",
+    "_form",
+    "_results",
+    "arg",
+    "dtype",
+    "op",
+    "shape",
+    "src",
+    "tag",
+)
 
 
 class _Interned:
@@ -104,12 +119,19 @@ class UOp(_Interned):
     shape: Shape
 
     def __new__(
-        cls, op: Ops, dtype: DType, src: tuple[UOp, ...] = (), arg: Arg | None = None, tag: object = None
+        cls,
+        op: Ops,
+        dtype: DType,
+        src: tuple[UOp, ...] = (),
+        arg: Arg | None = None,
+        tag: object = None,
     ) -> UOp:
         return uop(op, dtype, src, arg, tag)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"UOp is frozen: cannot set {name!r}; use .replace({name}=...) for a new node")
+        raise AttributeError(
+            f"UOp is frozen: cannot set {name!r}; use .replace({name}=...) for a new node"
+        )
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"UOp is frozen: cannot delete {name!r}")
@@ -125,7 +147,11 @@ class UOp(_Interned):
     @staticmethod
     def const(dtype: DType, value: Scalar) -> UOp:
         """A constant, held as bits: 0.0 and -0.0 differ, nan is itself, 1 is not True."""
-        known = _const_args.get((dtype, type(value), value)) if type(value) in _CACHED else None
+        known = (
+            _const_args.get((dtype, type(value), value))
+            if type(value) in _CACHED
+            else None
+        )
         return uop(Ops.CONST, dtype, (), known or _const_arg(dtype, value))
 
     @staticmethod
@@ -136,7 +162,12 @@ class UOp(_Interned):
     @staticmethod
     def axis(number: int, name: str = "", extent: UOp | None = None) -> UOp:
         """The counter of loop `number`; with an extent, algebra knows that it stays below that."""
-        return UOp(Ops.AXIS, dt.index, () if extent is None else (extent,), AxisArg(number, name))
+        return UOp(
+            Ops.AXIS,
+            dt.index,
+            () if extent is None else (extent,),
+            AxisArg(number, name),
+        )
 
     @staticmethod
     def state(dtype: DType, slot: int) -> UOp:
@@ -149,7 +180,13 @@ class UOp(_Interned):
 
     def alu(self, op: Ops, *others: UOp) -> UOp:
         """An elementwise node over self and others; comparisons give bool, WHERE the type of its branches."""
-        dtype = dt.boolean if op in COMPARE else others[-1].dtype if op is Ops.WHERE else self.dtype
+        dtype = (
+            dt.boolean
+            if op in COMPARE
+            else others[-1].dtype
+            if op is Ops.WHERE
+            else self.dtype
+        )
         return uop(op, dtype, (self, *others))
 
     def replace(
@@ -214,7 +251,9 @@ class UOp(_Interned):
     def vmax(self) -> Bound:
         return self.bounds[1]
 
-    def toposort(self, gate: Callable[[UOp], bool] | None = None) -> dict[UOp, None]:
+    def toposort(
+        self, gate: Callable[[UOp], bool] | None = None
+    ) -> dict[UOp, None]:
         """Every node below, sources first, self last; `gate` says whose sources are visited."""
         done: dict[UOp, None] = {}
         stack: list[tuple[UOp, bool]] = [(self, False)]
@@ -225,7 +264,9 @@ class UOp(_Interned):
             elif node not in done:
                 stack.append((node, True))
                 if gate is None or gate(node):
-                    stack.extend((s, False) for s in reversed(node.src) if s not in done)
+                    stack.extend(
+                        (s, False) for s in reversed(node.src) if s not in done
+                    )
         return done
 
     @property
@@ -246,7 +287,9 @@ class UOp(_Interned):
         node = self
         while node.op is not Ops.BUFFER:
             if node.op not in _TO_BUFFER:
-                raise RuntimeError(f"{node.op.name} is not a view of a buffer: {node!r}")
+                raise RuntimeError(
+                    f"{node.op.name} is not a view of a buffer: {node!r}"
+                )
             node = node.src[0]
         return node
 
@@ -258,18 +301,26 @@ class UOp(_Interned):
             raise ValueError(f"only a variable can be bound, not {self.op.name}")
         if not self.vmin <= value <= self.vmax:
             name = cast(VarArg, self.arg).name
-            raise ValueError(f"bind: {name} = {value} is outside {self.vmin}..{self.vmax}; widen the variable")
+            raise ValueError(
+                f"bind: {name} = {value} is outside {self.vmin}..{self.vmax}; widen the variable"
+            )
         return UOp(Ops.BIND, self.dtype, (self, UOp.const(self.dtype, value)))
 
     def unbind(self) -> tuple[UOp, int]:
         """(variable, value) of a BIND."""
         if self.op is not Ops.BIND or len(self.src) < 2:
-            raise ValueError(f"unbind wants a variable that is bound to a value, got {self!r}")
+            raise ValueError(
+                f"unbind wants a variable that is bound to a value, got {self!r}"
+            )
         return self.src[0], int(self.src[1].value)
 
     def simplify(self) -> UOp:
         """The same value, written shorter."""
-        return self if self.op in (Ops.CONST, Ops.AXIS, Ops.DEFINE_VAR) else _hooks.simplify(self)
+        return (
+            self
+            if self.op in (Ops.CONST, Ops.AXIS, Ops.DEFINE_VAR)
+            else _hooks.simplify(self)
+        )
 
     # --- operators ------------------------------------------------------------------------------------------------
 
@@ -353,7 +404,16 @@ class UOp(_Interned):
 
 _TO_BUFFER = frozenset(
     {
-        *(Ops.RESHAPE, Ops.EXPAND, Ops.PERMUTE, Ops.FLIP, Ops.PAD, Ops.SHRINK, Ops.STRIDE, Ops.WINDOW),
+        *(
+            Ops.RESHAPE,
+            Ops.EXPAND,
+            Ops.PERMUTE,
+            Ops.FLIP,
+            Ops.PAD,
+            Ops.SHRINK,
+            Ops.STRIDE,
+            Ops.WINDOW,
+        ),
         *(Ops.ASSIGN, Ops.AFTER, Ops.CONTIGUOUS, Ops.BITCAST),
     }
 )
@@ -362,7 +422,9 @@ _TO_BUFFER = frozenset(
 class _Hooks:
     """What later files of this folder add to a node: its text, its simplifier, and a check of each node made."""
 
-    text: Callable[[UOp], str] = staticmethod(lambda node: f"UOp({node.op!r}, {node.dtype}, {len(node.src)} sources)")
+    text: Callable[[UOp], str] = staticmethod(
+        lambda node: f"UOp({node.op!r}, {node.dtype}, {len(node.src)} sources)"
+    )
     simplify: Callable[[UOp], UOp] = staticmethod(lambda node: node)
     check: Callable[[UOp], None] | None = None
 
@@ -411,7 +473,13 @@ def _make(key: Key) -> UOp:
     return node
 
 
-def uop(op: Ops, dtype: DType, src: tuple[UOp, ...] = (), arg: Arg | None = None, tag: object = None) -> UOp:
+def uop(
+    op: Ops,
+    dtype: DType,
+    src: tuple[UOp, ...] = (),
+    arg: Arg | None = None,
+    tag: object = None,
+) -> UOp:
     """UOp(...) as a plain function, which Python calls faster than a class."""
     key = (op, dtype, src, arg, tag)
     nodes = _world.arena
@@ -461,7 +529,9 @@ def _fill_digests(root: UOp) -> None:
 
 def _digest_of(node: UOp) -> bytes:
     text = f"{node.op.name} {node.dtype.name} {_arg_text(node.arg)} {node.tag!r} "
-    return blake2b(text.encode() + b"".join(s.digest for s in node.src), digest_size=16).digest()
+    return blake2b(
+        text.encode() + b"".join(s.digest for s in node.src), digest_size=16
+    ).digest()
 
 
 def _arg_text(arg: object) -> str:

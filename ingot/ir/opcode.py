@@ -122,7 +122,9 @@ class Ops(IntEnum):
     def __repr__(self) -> str:
         return f"Ops.{self.name}"
 
-    __hash__ = int.__hash__  # Enum's own is written in Python, and every node asks for it
+    __hash__ = (
+        int.__hash__
+    )  # Enum's own is written in Python, and every node asks for it
 
 
 for _op in Ops:
@@ -135,10 +137,24 @@ TERNARY = frozenset({Ops.WHERE, Ops.MULACC})
 CASTS = frozenset({Ops.CAST, Ops.BITCAST})
 COMPARE = frozenset({Ops.CMPLT, Ops.CMPEQ, Ops.CMPNE})
 ELEMENTWISE = UNARY | BINARY | TERNARY | CASTS
-COMMUTATIVE = frozenset({Ops.ADD, Ops.MUL, Ops.MAX, Ops.MIN, Ops.AND, Ops.OR, Ops.XOR, Ops.CMPEQ, Ops.CMPNE})
+COMMUTATIVE = frozenset(
+    {
+        Ops.ADD,
+        Ops.MUL,
+        Ops.MAX,
+        Ops.MIN,
+        Ops.AND,
+        Ops.OR,
+        Ops.XOR,
+        Ops.CMPEQ,
+        Ops.CMPNE,
+    }
+)
 MOVEMENT = frozenset(Ops(i) for i in range(Ops.RESHAPE, Ops.CONTIGUOUS))
 REGION = frozenset(Ops(i) for i in range(Ops.CALL, Ops.EXTERN + 1))
-STATEMENTS = frozenset({Ops.LOOP, Ops.WHEN, Ops.STAGE, Ops.STORE, Ops.BARRIER, Ops.FOLD})
+STATEMENTS = frozenset(
+    {Ops.LOOP, Ops.WHEN, Ops.STAGE, Ops.STORE, Ops.BARRIER, Ops.FOLD}
+)
 
 
 class LoopKind(Enum):
@@ -214,7 +230,11 @@ class OpArg:
     attrs: tuple[tuple[str, Attr], ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, OpArg) and self.name == other.name and _exact(self.attrs) == _exact(other.attrs)
+        return (
+            isinstance(other, OpArg)
+            and self.name == other.name
+            and _exact(self.attrs) == _exact(other.attrs)
+        )
 
     def __hash__(self) -> int:
         return hash((self.name, self.attrs))

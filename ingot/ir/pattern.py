@@ -55,7 +55,18 @@ def _as_set(given: Any, kind: type) -> frozenset[Any] | None:
 class UPat:
     """A shape that a node may have."""
 
-    __slots__ = ("arg", "choices", "dtype", "literal", "location", "name", "op", "order", "src", "when")
+    __slots__ = (
+        "arg",
+        "choices",
+        "dtype",
+        "literal",
+        "location",
+        "name",
+        "op",
+        "order",
+        "src",
+        "when",
+    )
 
     def __init__(
         self,
@@ -76,20 +87,26 @@ class UPat:
         self.choices: tuple[UPat, ...] = ()
         self.location = _location()
         self.order = _order(src, allow_any_len)
-        self.src: tuple[UPat, ...] | None = (src,) if isinstance(src, UPat) else None if src is None else tuple(src)
+        self.src: tuple[UPat, ...] | None = (
+            (src,) if isinstance(src, UPat) else None if src is None else tuple(src)
+        )
 
     # --- leaves ---------------------------------------------------------------------------------------------------
 
     @staticmethod
     def var(
-        name: str | None = None, dtype: DType | Iterable[DType] | None = None, when: Callable[[UOp], bool] | None = None
+        name: str | None = None,
+        dtype: DType | Iterable[DType] | None = None,
+        when: Callable[[UOp], bool] | None = None,
     ) -> UPat:
         """Any node."""
         return UPat(None, dtype, name=name, when=when)
 
     @staticmethod
     def cvar(
-        name: str | None = None, dtype: DType | Iterable[DType] | None = None, when: Callable[[UOp], bool] | None = None
+        name: str | None = None,
+        dtype: DType | Iterable[DType] | None = None,
+        when: Callable[[UOp], bool] | None = None,
     ) -> UPat:
         """Any constant."""
         return UPat(Ops.CONST, dtype, name=name, when=when)
@@ -117,7 +134,9 @@ class UPat:
 
     # --- algebra --------------------------------------------------------------------------------------------------
 
-    def alu(self, op: Ops, *others: UPat | Scalar, dtype: DType | None = None) -> UPat:
+    def alu(
+        self, op: Ops, *others: UPat | Scalar, dtype: DType | None = None
+    ) -> UPat:
         """An elementwise pattern; commutative opcodes match in either order."""
         operands = (self, *(_lift(o) for o in others))
         return UPat(op, dtype, list(operands) if op in COMMUTATIVE else operands)
@@ -189,12 +208,16 @@ class UPat:
         return describe(self)
 
 
-def _order(src: tuple[UPat, ...] | list[UPat] | UPat | None, allow_any_len: bool) -> Order:
+def _order(
+    src: tuple[UPat, ...] | list[UPat] | UPat | None, allow_any_len: bool
+) -> Order:
     if isinstance(src, UPat):
         return Order.EVERY
     if isinstance(src, list):
         if len(src) != 2:
-            raise ValueError(f"a list of sources means two in either order, got {len(src)}; give a tuple")
+            raise ValueError(
+                f"a list of sources means two in either order, got {len(src)}; give a tuple"
+            )
         return Order.ANY
     return Order.PREFIX if allow_any_len else Order.EXACT
 
@@ -227,10 +250,16 @@ class Rule:
     attempts: int = 0
     match_seconds: float = 0.0
     total_seconds: float = 0.0
-    alone: Callable[[UOp, object], UOp | None] | None = field(default=None, repr=False)
+    alone: Callable[[UOp, object], UOp | None] | None = field(
+        default=None, repr=False
+    )
 
     def __str__(self) -> str:
-        right = describe(self.right) if isinstance(self.right, UPat) else getattr(self.right, "__name__", "...")
+        right = (
+            describe(self.right)
+            if isinstance(self.right, UPat)
+            else getattr(self.right, "__name__", "...")
+        )
         return f"{describe(self.pattern)} -> {right}"
 
     def apply(self, node: UOp, ctx: object = None) -> UOp | None:
@@ -265,7 +294,9 @@ Matcher = Callable[[UOp, object], "UOp | None"]
 class PatternMatcher:
     """A table of rules. Tables add up: the rules of one pass share one walk."""
 
-    def __init__(self, rows: Iterable[tuple[Any, ...]] = (), *, rules: tuple[Rule, ...] = ()) -> None:
+    def __init__(
+        self, rows: Iterable[tuple[Any, ...]] = (), *, rules: tuple[Rule, ...] = ()
+    ) -> None:
         self.rules: tuple[Rule, ...] = rules or tuple(_rule(row) for row in rows)
         self._table: list[Matcher] = []
 

@@ -43,7 +43,9 @@ class Form:
 
     def __init__(self, made: Polynomial) -> None:
         self.polynomial = made
-        self.canonical = False  # the node is the one that `build` makes of its polynomial
+        self.canonical = (
+            False  # the node is the one that `build` makes of its polynomial
+        )
 
 
 _SUMS = frozenset({Ops.ADD, Ops.SUB, Ops.NEG, Ops.MUL})
@@ -53,7 +55,9 @@ _set_form = UOp.__dict__["_form"].__set__
 def form(node: UOp) -> Form:
     """The form of a node that is a sum or product."""
     if not hasattr(node, "_form"):
-        for part in node.toposort(lambda u: u.op in _SUMS and not hasattr(u, "_form")):
+        for part in node.toposort(
+            lambda u: u.op in _SUMS and not hasattr(u, "_form")
+        ):
             if part.op in _SUMS and not hasattr(part, "_form"):
                 _set_form(part, Form(_combined(part)))
     return cast(Form, node._form)
@@ -138,7 +142,10 @@ def without(monomial: Monomial, factor: Monomial) -> Monomial | None:
 
 def build(p: Polynomial) -> UOp:
     """The one node that stands for a polynomial: positive terms, then negative ones, then the constant."""
-    terms = sorted(((m, c) for m, c in p.items() if m), key=lambda term: [order(a) for a in term[0]])
+    terms = sorted(
+        ((m, c) for m, c in p.items() if m),
+        key=lambda term: [order(a) for a in term[0]],
+    )
     constant = p.get((), 0)
     positive = [term for term in terms if term[1] > 0]
     negative = [term for term in terms if term[1] < 0]
@@ -263,7 +270,9 @@ def _factor_of(p: Polynomial, atom: UOp) -> Polynomial | None:
     return factor
 
 
-def _without_quotient(p: Polynomial, quotient: UOp, factor: Polynomial) -> list[Polynomial]:
+def _without_quotient(
+    p: Polynomial, quotient: UOp, factor: Polynomial
+) -> list[Polynomial]:
     """k*d*(x // d) is at most k*x."""
     x, divisor = quotient.src[0], polynomial(quotient.src[1])
     if quotient.src[1].vmin <= 0 or len(divisor) != 1:

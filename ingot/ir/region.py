@@ -16,7 +16,15 @@ from ingot.errors import ArgumentError, DTypeError, ShapeError
 from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType
 from ingot.ir.node import UOp
-from ingot.ir.opcode import ExternArg, FunctionArg, Ops, ParamArg, ResultArg, ScanArg, SizeArg
+from ingot.ir.opcode import (
+    ExternArg,
+    FunctionArg,
+    Ops,
+    ParamArg,
+    ResultArg,
+    ScanArg,
+    SizeArg,
+)
 from ingot.ir.rewrite import substitute
 from ingot.ir.shape import Shape, Type, same
 
@@ -36,7 +44,9 @@ __all__ = [
     "while_",
 ]
 
-EXTERNS: dict[str, Callable[..., Any]] = {}  # host code by name: NumPy arrays in, an array or a tuple of them out
+EXTERNS: dict[
+    str, Callable[..., Any]
+] = {}  # host code by name: NumPy arrays in, an array or a tuple of them out
 
 
 def register_extern(name: str, run: Callable[..., Any]) -> None:
@@ -49,14 +59,19 @@ def sizes(shape: Shape) -> tuple[UOp, ...]:
     return tuple(UOp.const(dt.index, n) if isinstance(n, int) else n for n in shape)
 
 
-def param(slot: int, dtype: DType, shape: Shape = (), *, writable: bool = False) -> UOp:
+def param(
+    slot: int, dtype: DType, shape: Shape = (), *, writable: bool = False
+) -> UOp:
     """Parameter `slot` of a function."""
     return UOp(Ops.PARAM, dtype, sizes(shape), ParamArg(slot, writable))
 
 
 def results(node: UOp) -> tuple[UOp, ...]:
     """Each result of a node that has several."""
-    return tuple(UOp(Ops.RESULT, kind, (node,), ResultArg(k)) for k, (kind, _) in enumerate(node.results))
+    return tuple(
+        UOp(Ops.RESULT, kind, (node,), ResultArg(k))
+        for k, (kind, _) in enumerate(node.results)
+    )
 
 
 def size_of(node: UOp, axis: int) -> UOp:
@@ -69,7 +84,10 @@ def size_of(node: UOp, axis: int) -> UOp:
 
 def function(name: str, params: Sequence[UOp], outcomes: Sequence[UOp]) -> UOp:
     """A closed graph from `params` to `outcomes`. Nodes that are no PARAMs become such, by position."""
-    slots = {node: param(slot, node.dtype, node.shape) for slot, node in enumerate(params)}
+    slots = {
+        node: param(slot, node.dtype, node.shape)
+        for slot, node in enumerate(params)
+    }
     body = substitute(UOp(Ops.SINK, dt.void, tuple(outcomes)), slots).src
     made = UOp(Ops.FUNCTION, dt.void, body, FunctionArg(name, len(params)))
     _check_closed(made, set(slots.values()))
@@ -78,7 +96,11 @@ def function(name: str, params: Sequence[UOp], outcomes: Sequence[UOp]) -> UOp:
 
 def _check_closed(made: UOp, params: set[UOp]) -> None:
     for node in made.toposort():
-        if node.op is Ops.BUFFER or (node.op is Ops.PARAM and node not in params and not _inside_function(made, node)):
+        if node.op is Ops.BUFFER or (
+            node.op is Ops.PARAM
+            and node not in params
+            and not _inside_function(made, node)
+        ):
             name = cast(FunctionArg, made.arg).name
             raise ArgumentError(
                 f"function {name} uses {node.op.name} from outside",
@@ -102,22 +124,31 @@ def param_types(made: UOp) -> dict[int, Type]:
 def _check_args(made: UOp, args: Sequence[Type]) -> None:
     arg = cast(FunctionArg, made.arg)
     if len(args) != arg.n_params:
-        raise ArgumentError(f"{arg.name}: arguments", given=len(args), wanted=arg.n_params)
+        raise ArgumentError(
+            f"{arg.name}: arguments", given=len(args), wanted=arg.n_params
+        )
     for slot, (kind, shape) in param_types(made).items():
         given_kind, given_shape = args[slot]
         if given_kind is not kind:
-            raise DTypeError(f"{arg.name}: argument {slot}", given=given_kind, wanted=kind)
+            raise DTypeError(
+                f"{arg.name}: argument {slot}", given=given_kind, wanted=kind
+            )
         if not same(given_shape, shape):
-            raise ShapeError(f"{arg.name}: argument {slot}", given=given_shape, wanted=shape)
+            raise ShapeError(
+                f"{arg.name}: argument {slot}", given=given_shape, wanted=shape
+            )
 
 
 def _types(nodes: Sequence[UOp]) -> list[Type]:
     return [(u.dtype, u.shape) for u in nodes]
 
 
-def _check_same_types(what: str, given: Sequence[Type], wanted: Sequence[Type]) -> None:
+def _check_same_types(
+    what: str, given: Sequence[Type], wanted: Sequence[Type]
+) -> None:
     fits = len(given) == len(wanted) and all(
-        a[0] is b[0] and same(a[1], b[1]) for a, b in zip(given, wanted, strict=True)
+        a[0] is b[0] and same(a[1], b[1])
+        for a, b in zip(given, wanted, strict=True)
     )
     if not fits:
         raise ShapeError(what, given=list(given), wanted=list(wanted))
@@ -137,7 +168,9 @@ def if_(cond: UOp, then: UOp, otherwise: UOp, *args: UOp) -> tuple[UOp, ...]:
     _check_condition("if", cond)
     _check_args(then, _types(args))
     _check_args(otherwise, _types(args))
-    _check_same_types("if: results of the two branches", _types(otherwise.src), _types(then.src))
+    _check_same_types(
+        "if: results of the two branches", _types(otherwise.src), _types(then.src)
+    )
     return results(UOp(Ops.IF, dt.void, (cond, then, otherwise, *args)))
 
 
@@ -153,18 +186,37 @@ def while_(cond: UOp, body: UOp, *state: UOp) -> tuple[UOp, ...]:
 def scan(body: UOp, carry: Sequence[UOp], xs: Sequence[UOp]) -> tuple[UOp, ...]:
     """body(*carry, *slices of xs) for every position along axis 0: the last carry, then each further result stacked."""
     if not xs:
-        raise ArgumentError("scan: sequences", given=0, wanted="at least one", fix="its length is that of axis 0")
+        raise ArgumentError(
+            "scan: sequences",
+            given=0,
+            wanted="at least one",
+            fix="its length is that of axis 0",
+        )
     slices = [(x.dtype, x.shape[1:]) for x in xs]
     _check_args(body, [*_types(carry), *slices])
-    _check_same_types("scan: the carry after a step", _types(body.src[: len(carry)]), _types(carry))
+    _check_same_types(
+        "scan: the carry after a step",
+        _types(body.src[: len(carry)]),
+        _types(carry),
+    )
     return results(UOp(Ops.SCAN, dt.void, (body, *carry, *xs), ScanArg(len(carry))))
 
 
-def extern(name: str, inputs: Sequence[UOp], outcomes: Sequence[tuple[str, tuple[int, ...]]]) -> tuple[UOp, ...]:
+def extern(
+    name: str,
+    inputs: Sequence[UOp],
+    outcomes: Sequence[tuple[str, tuple[int, ...]]],
+) -> tuple[UOp, ...]:
     """Host or vendor code by name; `outcomes` are the types of its results."""
-    return results(UOp(Ops.EXTERN, dt.void, tuple(inputs), ExternArg(name, tuple(outcomes))))
+    return results(
+        UOp(Ops.EXTERN, dt.void, tuple(inputs), ExternArg(name, tuple(outcomes)))
+    )
 
 
 def _check_condition(what: str, cond: UOp) -> None:
     if cond.dtype is not dt.boolean or cond.shape != ():
-        raise DTypeError(f"{what}: condition", given=(cond.dtype, cond.shape), wanted="a bool with shape ()")
+        raise DTypeError(
+            f"{what}: condition",
+            given=(cond.dtype, cond.shape),
+            wanted="a bool with shape ()",
+        )

@@ -22,7 +22,13 @@ class RewriteError(IngotError, RuntimeError):
     """A table of rules that does not come to rest."""
 
 
-def graph_rewrite(sink: UOp, pm: PatternMatcher, ctx: object = None, bottom_up: bool = False, name: str = "") -> UOp:
+def graph_rewrite(
+    sink: UOp,
+    pm: PatternMatcher,
+    ctx: object = None,
+    bottom_up: bool = False,
+    name: str = "",
+) -> UOp:
     """Applies rules until none matches. Sources first, then the node; `bottom_up`: the node first, then its sources."""
     walk = _Walk(sink, matcher_of(pm), ctx, name)
     return walk.node_first() if bottom_up else walk.sources_first()
@@ -34,7 +40,9 @@ class _Walk:
     `done[n]` is what n became for good. `became[n]` is the form that n, still on the stack, has now.
     """
 
-    def __init__(self, root: UOp, table: list[Matcher], ctx: object, name: str) -> None:
+    def __init__(
+        self, root: UOp, table: list[Matcher], ctx: object, name: str
+    ) -> None:
         self.root = root
         self.table = table
         self.ctx = ctx
@@ -113,7 +121,9 @@ class _Walk:
         self.became[node] = changed
         self.turns[node] = self.turns.get(node, 0) + 1
         self.steps += 1
-        if self.turns[node] > LONGEST_CHAIN or (self.steps > self.budget and self.spent()):
+        if self.turns[node] > LONGEST_CHAIN or (
+            self.steps > self.budget and self.spent()
+        ):
             raise self.endless(node)
 
     def spent(self) -> bool:
@@ -125,7 +135,9 @@ class _Walk:
         where = f" in {self.name}" if self.name else ""
         forms = [node]
         while len(forms) < 6:
-            changed = self.table[forms[-1].op](forms[-1], self.ctx) or self.became.get(forms[-1])
+            changed = self.table[forms[-1].op](
+                forms[-1], self.ctx
+            ) or self.became.get(forms[-1])
             if changed is None:
                 break
             forms.append(changed)
@@ -145,7 +157,13 @@ def _rebuild(node: UOp, done: dict[UOp, UOp]) -> UOp:
     src = node.src
     for source in src:
         if done[source] is not source:
-            return uop(node.op, node.dtype, tuple([done[s] for s in src]), node.arg, node.tag)
+            return uop(
+                node.op,
+                node.dtype,
+                tuple([done[s] for s in src]),
+                node.arg,
+                node.tag,
+            )
     return node
 
 

@@ -49,7 +49,9 @@ def product(shape: Shape) -> int | UOp:
 
 def same(a: Shape, b: Shape) -> bool:
     """Provably the same shape: ints are equal, symbolic sizes are the same node."""
-    return len(a) == len(b) and all(same_dim(x, y) for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(
+        same_dim(x, y) for x, y in zip(a, b, strict=True)
+    )
 
 
 def same_dim(a: int | UOp, b: int | UOp) -> bool:
@@ -74,7 +76,10 @@ def _permute(src: Sources, arg: Arg | None) -> Shape:
 
 def _pad(src: Sources, arg: Arg | None) -> Shape:
     lows, highs = src[1::2], src[2::2]
-    return tuple(lo_n(n, dim(lo), dim(hi)) for n, lo, hi in zip(src[0].shape, lows, highs, strict=False))
+    return tuple(
+        lo_n(n, dim(lo), dim(hi))
+        for n, lo, hi in zip(src[0].shape, lows, highs, strict=False)
+    )
 
 
 def lo_n(size: int | UOp, low: int | UOp, high: int | UOp) -> int | UOp:
@@ -83,7 +88,10 @@ def lo_n(size: int | UOp, low: int | UOp, high: int | UOp) -> int | UOp:
 
 
 def _shrink(src: Sources, arg: Arg | None) -> Shape:
-    return tuple(minus(dim(end), dim(start)) for start, end in zip(src[1::2], src[2::2], strict=False))
+    return tuple(
+        minus(dim(end), dim(start))
+        for start, end in zip(src[1::2], src[2::2], strict=False)
+    )
 
 
 def minus(end: int | UOp, start: int | UOp) -> int | UOp:
@@ -92,7 +100,10 @@ def minus(end: int | UOp, start: int | UOp) -> int | UOp:
 
 
 def _stride(src: Sources, arg: Arg | None) -> Shape:
-    return tuple((n + (dim(step) - 1)) // dim(step) for n, step in zip(src[0].shape, src[1:], strict=False))
+    return tuple(
+        (n + (dim(step) - 1)) // dim(step)
+        for n, step in zip(src[0].shape, src[1:], strict=False)
+    )
 
 
 def _window(src: Sources, arg: Arg | None) -> Shape:
@@ -137,8 +148,28 @@ _RULES: dict[Ops, Rule] = {
     Ops.WHERE: lambda src, arg: src[1].shape,
 } | dict.fromkeys(
     (
-        *(Ops.SINK, Ops.SIZE_OF, Ops.FUNCTION, Ops.CALL, Ops.IF, Ops.WHILE, Ops.SCAN, Ops.EXTERN),
-        *(Ops.KERNEL, Ops.LOOP, Ops.WHEN, Ops.STAGE, Ops.STORE, Ops.BARRIER, Ops.FOLD, Ops.AXIS, Ops.LOAD, Ops.VALUE),
+        *(
+            Ops.SINK,
+            Ops.SIZE_OF,
+            Ops.FUNCTION,
+            Ops.CALL,
+            Ops.IF,
+            Ops.WHILE,
+            Ops.SCAN,
+            Ops.EXTERN,
+        ),
+        *(
+            Ops.KERNEL,
+            Ops.LOOP,
+            Ops.WHEN,
+            Ops.STAGE,
+            Ops.STORE,
+            Ops.BARRIER,
+            Ops.FOLD,
+            Ops.AXIS,
+            Ops.LOAD,
+            Ops.VALUE,
+        ),
     ),
     _scalar,
 )
@@ -150,7 +181,9 @@ def _checked(op: Ops, rule: Rule) -> Rule:
     def check(src: Sources, arg: Arg | None) -> Shape:
         shape = rule(src, arg)
         if any(isinstance(n, int) and n < 0 for n in shape):
-            raise ShapeError(f"{op.name.lower()} of {src[0].shape} gives {shape}: a size cannot be negative")
+            raise ShapeError(
+                f"{op.name.lower()} of {src[0].shape} gives {shape}: a size cannot be negative"
+            )
         return shape
 
     return check
@@ -186,15 +219,21 @@ def _returns(function: UOp) -> tuple[Type, ...]:
 
 
 def _extern(node: UOp) -> tuple[Type, ...]:
-    return tuple((dt.named(name), shape) for name, shape in cast(ExternArg, node.arg).results)
+    return tuple(
+        (dt.named(name), shape) for name, shape in cast(ExternArg, node.arg).results
+    )
 
 
 def _reduced(node: UOp) -> tuple[Type, ...]:
-    return tuple((v.dtype, node.shape) for v in node.src[: cast(ReduceArg, node.arg).n])
+    return tuple(
+        (v.dtype, node.shape) for v in node.src[: cast(ReduceArg, node.arg).n]
+    )
 
 
 _RESULTS: dict[Ops, Callable[[UOp], tuple[Type, ...]]] = {
-    Ops.OP: lambda node: NAMED[cast(OpArg, node.arg).name](cast(OpArg, node.arg), node.src),
+    Ops.OP: lambda node: NAMED[cast(OpArg, node.arg).name](
+        cast(OpArg, node.arg), node.src
+    ),
     Ops.REDUCE: _reduced,
     Ops.CALL: lambda node: _returns(node.src[0]),
     Ops.IF: lambda node: _returns(node.src[1]),

@@ -43,25 +43,40 @@ class Watch:
         self.local = local
         self.writer, self.written_at = np.full(size, NOBODY), np.full(size, NOBODY)
         self.reader, self.read_at = np.full(size, NOBODY), np.full(size, NOBODY)
-        self.writing_block, self.reading_block = np.full(size, NOBODY), np.full(size, NOBODY)
+        self.writing_block, self.reading_block = (
+            np.full(size, NOBODY),
+            np.full(size, NOBODY),
+        )
 
     def read(self, cells: Array, threads: Array) -> tuple[Array, str, Array] | None:
         """None, or (which accesses are wrong, why, the other thread)."""
         clock = self.clock
-        wrong = (self.written_at[cells] == clock.step) & (self.writer[cells] != threads)
+        wrong = (self.written_at[cells] == clock.step) & (
+            self.writer[cells] != threads
+        )
         if wrong.any():
-            return wrong, "reads what {} wrote and no barrier is between", self.writer[cells]
+            return (
+                wrong,
+                "reads what {} wrote and no barrier is between",
+                self.writer[cells],
+            )
         blocks = self.writing_block[cells]
         wrong = self._elsewhere(blocks)
         if wrong.any():
-            return wrong, "reads what another block of the same launch wrote", blocks
+            return (
+                wrong,
+                "reads what another block of the same launch wrote",
+                blocks,
+            )
         recent = self.read_at[cells] == clock.step
         mine = np.where(recent & (self.reader[cells] != threads), SEVERAL, threads)
         self.reader[cells] = mine
         self.reader[cells[self.reader[cells] != mine]] = SEVERAL
         self.read_at[cells] = clock.step
         seen = self.reading_block[cells]
-        self.reading_block[cells] = np.where((seen == NOBODY) | (seen == clock.block), clock.block, SEVERAL)
+        self.reading_block[cells] = np.where(
+            (seen == NOBODY) | (seen == clock.block), clock.block, SEVERAL
+        )
         return None
 
     def _elsewhere(self, blocks: Array) -> Array:
@@ -70,7 +85,9 @@ class Watch:
         elsewhere: Array = (blocks != NOBODY) & (blocks != self.clock.block)
         return elsewhere
 
-    def write(self, cells: Array, threads: Array) -> tuple[Array, str, Array] | None:
+    def write(
+        self, cells: Array, threads: Array
+    ) -> tuple[Array, str, Array] | None:
         clock = self.clock
         order = np.argsort(cells, kind="stable")
         twice = np.zeros(len(cells), bool)
@@ -79,16 +96,32 @@ class Watch:
             before = np.zeros(len(cells), np.int64)
             before[order[1:]] = threads[order[:-1]]
             return twice, "writes in the same step as {}", before
-        wrong = (self.written_at[cells] == clock.step) & (self.writer[cells] != threads)
+        wrong = (self.written_at[cells] == clock.step) & (
+            self.writer[cells] != threads
+        )
         if wrong.any():
-            return wrong, "writes what {} wrote and no barrier is between", self.writer[cells]
-        wrong = (self.read_at[cells] == clock.step) & (self.reader[cells] != threads)
+            return (
+                wrong,
+                "writes what {} wrote and no barrier is between",
+                self.writer[cells],
+            )
+        wrong = (self.read_at[cells] == clock.step) & (
+            self.reader[cells] != threads
+        )
         if wrong.any():
-            return wrong, "writes what {} read and no barrier is between", self.reader[cells]
+            return (
+                wrong,
+                "writes what {} read and no barrier is between",
+                self.reader[cells],
+            )
         for blocks in (self.writing_block[cells], self.reading_block[cells]):
             wrong = self._elsewhere(blocks)
             if wrong.any():
-                return wrong, "writes what another block of the same launch touched", blocks
+                return (
+                    wrong,
+                    "writes what another block of the same launch touched",
+                    blocks,
+                )
         self.writer[cells], self.written_at[cells] = threads, clock.step
         self.writing_block[cells] = clock.block
         return None
@@ -97,7 +130,14 @@ class Watch:
 class Memory:
     """One flat buffer. Private memory has a row for each thread; common memory has one, and a watch."""
 
-    def __init__(self, name: str, dtype: DType, data: Array, defined: bool, watch: Watch | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        dtype: DType,
+        data: Array,
+        defined: bool,
+        watch: Watch | None,
+    ) -> None:
         self.name = name
         self.dtype = dtype
         self.data = data
@@ -120,7 +160,9 @@ class Memory:
             self._meet(self.watch.read(cells, threads), cells, threads, fault)
         return meaning.load(self.dtype, self.data[place])
 
-    def store(self, cells: Array, values: Any, threads: Array, fault: Fault) -> None:
+    def store(
+        self, cells: Array, values: Any, threads: Array, fault: Fault
+    ) -> None:
         self._inside("store", cells, threads, fault)
         if self.watch is not None:
             self._meet(self.watch.write(cells, threads), cells, threads, fault)
@@ -131,34 +173,57 @@ class Memory:
     def _place(self, cells: Array, threads: Array) -> Any:
         return cells if self.watch is not None else (threads, cells)
 
-    def _inside(self, what: str, cells: Array, threads: Array, fault: Fault) -> None:
+    def _inside(
+        self, what: str, cells: Array, threads: Array, fault: Fault
+    ) -> None:
         wrong = (cells < 0) | (cells >= self.size)
         if wrong.any():
             self._fail(f"{what} out of bounds:", wrong, cells, threads, fault)
 
-    def _meet(self, found: tuple[Array, str, Array] | None, cells: Array, threads: Array, fault: Fault) -> None:
+    def _meet(
+        self,
+        found: tuple[Array, str, Array] | None,
+        cells: Array,
+        threads: Array,
+        fault: Fault,
+    ) -> None:
         if found is None:
             return
         wrong, why, others = found
         first = int(np.flatnonzero(wrong)[0])
-        other = "several threads" if others[first] == SEVERAL else f"thread {int(others[first])}"
+        other = (
+            "several threads"
+            if others[first] == SEVERAL
+            else f"thread {int(others[first])}"
+        )
         cell = f"{self.name}[{int(cells[first])}]"
-        raise fault(f"race in {cell}: thread {int(threads[first])} {why.format(other)}", int(threads[first]))
+        raise fault(
+            f"race in {cell}: thread {int(threads[first])} {why.format(other)}",
+            int(threads[first]),
+        )
 
-    def _fail(self, what: str, wrong: Array, cells: Array, threads: Array, fault: Fault) -> None:
+    def _fail(
+        self, what: str, wrong: Array, cells: Array, threads: Array, fault: Fault
+    ) -> None:
         first = int(np.flatnonzero(wrong)[0])
         thread = int(threads[first])
         cell = f"{self.name}[{int(cells[first])}]"
-        raise fault(f"thread {thread} {what} {cell} of {self.size} elements", thread)
+        raise fault(
+            f"thread {thread} {what} {cell} of {self.size} elements", thread
+        )
 
 
 Fault = Callable[[str, int], KernelFault]
 """Makes a fault from its message and the thread that it happened to."""
 
 
-def staged(name: str, dtype: DType, size: int, threads: int | None, clock: Clock) -> Memory:
+def staged(
+    name: str, dtype: DType, size: int, threads: int | None, clock: Clock
+) -> Memory:
     """Memory declared in a kernel: private to each of `threads`, or common to a block."""
     kind = dt.to_numpy(dtype)
     if threads is None:
-        return Memory(name, dtype, np.zeros(size, kind), False, Watch(size, clock, local=True))
+        return Memory(
+            name, dtype, np.zeros(size, kind), False, Watch(size, clock, local=True)
+        )
     return Memory(name, dtype, np.zeros((threads, size), kind), False, None)

@@ -41,7 +41,16 @@ from ingot.ir.spec_tree import tree_faults
 from ingot.ir.text import lines, nodes_of
 from ingot.settings import settings
 
-__all__ = ["KERNEL", "PRIMITIVE", "PROGRAM", "Spec", "check", "check_node", "verify", "watch_construction"]
+__all__ = [
+    "KERNEL",
+    "PRIMITIVE",
+    "PROGRAM",
+    "Spec",
+    "check",
+    "check_node",
+    "verify",
+    "watch_construction",
+]
 
 Check = Callable[[UOp], str]  # what is wrong with a node, "" if nothing
 Fault = tuple[UOp, str]
@@ -55,7 +64,9 @@ class Row:
     checks: tuple[Check, ...] = ()
 
     def problem(self, node: UOp) -> str:
-        return next((found for found in (check(node) for check in self.checks) if found), "")
+        return next(
+            (found for found in (check(node) for check in self.checks) if found), ""
+        )
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,9 @@ class Spec:
             yield from rule(root)
 
     def __str__(self) -> str:
-        return "\n".join(f"{op.name:<12}{row.says}" for op, row in self.rows.items())
+        return "\n".join(
+            f"{op.name:<12}{row.says}" for op, row in self.rows.items()
+        )
 
 
 def row(says: str, *checks: Check) -> Row:
@@ -95,78 +108,241 @@ def _rows(ops: frozenset[Ops] | tuple[Ops, ...], made: Row) -> dict[Ops, Row]:
 
 # --- the tables -------------------------------------------------------------------------------------------------------
 
-_FLOAT_ONLY = (Ops.RECIP, Ops.SQRT, Ops.EXP, Ops.EXP2, Ops.LOG, Ops.LOG2, Ops.SIN, Ops.TANH, Ops.ERF)
+_FLOAT_ONLY = (
+    Ops.RECIP,
+    Ops.SQRT,
+    Ops.EXP,
+    Ops.EXP2,
+    Ops.LOG,
+    Ops.LOG2,
+    Ops.SIN,
+    Ops.TANH,
+    Ops.ERF,
+)
 _BITS = (Ops.AND, Ops.OR, Ops.XOR)
 _SHIFTS = (Ops.SHL, Ops.SHR)
 _ARITHMETIC = tuple(BINARY - COMPARE - {*_BITS, *_SHIFTS, Ops.FDIV})
 
 LEAVES: dict[Ops, Row] = {
-    Ops.CONST: row("bits of its type", is_.arg(ConstArg), is_.sources(0), is_.constant),
-    Ops.DEFINE_VAR: row("a name and lo <= hi", is_.arg(VarArg), is_.sources(0), is_.variable),
-    Ops.PARAM: row("a slot, and its sizes as index nodes", is_.arg(ParamArg), is_.index_from(0)),
+    Ops.CONST: row(
+        "bits of its type", is_.arg(ConstArg), is_.sources(0), is_.constant
+    ),
+    Ops.DEFINE_VAR: row(
+        "a name and lo <= hi", is_.arg(VarArg), is_.sources(0), is_.variable
+    ),
+    Ops.PARAM: row(
+        "a slot, and its sizes as index nodes", is_.arg(ParamArg), is_.index_from(0)
+    ),
     Ops.STATE: row("a slot of a combine", is_.arg(StateArg), is_.sources(0)),
 }
 ELEMENTWISE: dict[Ops, Row] = {
-    **_rows((Ops.NEG, Ops.FLOOR, Ops.TRUNC, Ops.ROUND), row("one number", is_.sources(1), is_.like_first)),
-    **_rows(_FLOAT_ONLY, row("one float", is_.sources(1), is_.like_first, is_.float_first)),
-    Ops.NOT: row("one bool or integer", is_.sources(1), is_.like_first, is_.bits_first),
-    **_rows(_ARITHMETIC, row("two of one type and shape", is_.sources(2), is_.alike, is_.like_first)),
-    Ops.FDIV: row("two floats of one type and shape", is_.sources(2), is_.alike, is_.like_first, is_.float_first),
-    **_rows(_BITS, row("two bools or integers", is_.sources(2), is_.alike, is_.like_first, is_.bits_first)),
-    **_rows(_SHIFTS, row("two integers", is_.sources(2), is_.alike, is_.like_first, is_.int_first)),
-    **_rows(COMPARE, row("two of one type and shape, gives bool", is_.sources(2), is_.alike, is_.gives_bool)),
-    Ops.WHERE: row("a bool, then two of the node's type", is_.sources(3), is_.where, is_.one_shape),
-    Ops.MULACC: row("three of one type and shape", is_.sources(3), is_.alike, is_.like_first),
+    **_rows(
+        (Ops.NEG, Ops.FLOOR, Ops.TRUNC, Ops.ROUND),
+        row("one number", is_.sources(1), is_.like_first),
+    ),
+    **_rows(
+        _FLOAT_ONLY,
+        row("one float", is_.sources(1), is_.like_first, is_.float_first),
+    ),
+    Ops.NOT: row(
+        "one bool or integer", is_.sources(1), is_.like_first, is_.bits_first
+    ),
+    **_rows(
+        _ARITHMETIC,
+        row("two of one type and shape", is_.sources(2), is_.alike, is_.like_first),
+    ),
+    Ops.FDIV: row(
+        "two floats of one type and shape",
+        is_.sources(2),
+        is_.alike,
+        is_.like_first,
+        is_.float_first,
+    ),
+    **_rows(
+        _BITS,
+        row(
+            "two bools or integers",
+            is_.sources(2),
+            is_.alike,
+            is_.like_first,
+            is_.bits_first,
+        ),
+    ),
+    **_rows(
+        _SHIFTS,
+        row(
+            "two integers", is_.sources(2), is_.alike, is_.like_first, is_.int_first
+        ),
+    ),
+    **_rows(
+        COMPARE,
+        row(
+            "two of one type and shape, gives bool",
+            is_.sources(2),
+            is_.alike,
+            is_.gives_bool,
+        ),
+    ),
+    Ops.WHERE: row(
+        "a bool, then two of the node's type",
+        is_.sources(3),
+        is_.where,
+        is_.one_shape,
+    ),
+    Ops.MULACC: row(
+        "three of one type and shape", is_.sources(3), is_.alike, is_.like_first
+    ),
     Ops.CAST: row("one value", is_.sources(1), is_.not_void),
     Ops.BITCAST: row("one value of the same width", is_.sources(1), is_.same_width),
 }
 MOVES: dict[Ops, Row] = {
-    Ops.RESHAPE: row("as many elements as before", is_.index_from(1), is_.type_of_first, is_.same_count),
-    Ops.EXPAND: row("sizes of 1 become n, others stay", is_.index_from(1), is_.type_of_first, is_.expands),
-    Ops.PERMUTE: row("each axis once", is_.arg(AxesArg), is_.sources(1), is_.type_of_first, is_.permutes),
-    Ops.FLIP: row("axes that exist", is_.arg(AxesArg), is_.sources(1), is_.type_of_first, is_.axes_exist),
-    Ops.PAD: row("low and high amounts >= 0, two an axis", is_.index_from(1), is_.type_of_first, is_.pads),
-    Ops.SHRINK: row("0 <= start <= end <= size, two an axis", is_.index_from(1), is_.type_of_first, is_.shrinks),
-    Ops.STRIDE: row("a step >= 1 an axis", is_.index_from(1), is_.type_of_first, is_.strides),
-    Ops.WINDOW: row("an axis and a size", is_.arg(WindowArg), is_.sources(2), is_.type_of_first, is_.windows),
+    Ops.RESHAPE: row(
+        "as many elements as before",
+        is_.index_from(1),
+        is_.type_of_first,
+        is_.same_count,
+    ),
+    Ops.EXPAND: row(
+        "sizes of 1 become n, others stay",
+        is_.index_from(1),
+        is_.type_of_first,
+        is_.expands,
+    ),
+    Ops.PERMUTE: row(
+        "each axis once",
+        is_.arg(AxesArg),
+        is_.sources(1),
+        is_.type_of_first,
+        is_.permutes,
+    ),
+    Ops.FLIP: row(
+        "axes that exist",
+        is_.arg(AxesArg),
+        is_.sources(1),
+        is_.type_of_first,
+        is_.axes_exist,
+    ),
+    Ops.PAD: row(
+        "low and high amounts >= 0, two an axis",
+        is_.index_from(1),
+        is_.type_of_first,
+        is_.pads,
+    ),
+    Ops.SHRINK: row(
+        "0 <= start <= end <= size, two an axis",
+        is_.index_from(1),
+        is_.type_of_first,
+        is_.shrinks,
+    ),
+    Ops.STRIDE: row(
+        "a step >= 1 an axis", is_.index_from(1), is_.type_of_first, is_.strides
+    ),
+    Ops.WINDOW: row(
+        "an axis and a size",
+        is_.arg(WindowArg),
+        is_.sources(2),
+        is_.type_of_first,
+        is_.windows,
+    ),
     Ops.CONTIGUOUS: row("one value", is_.sources(1), is_.like_first),
-    Ops.REDUCE: row("n values, n scalar inits, n combines over 2n states", is_.arg(ReduceArg), is_.reduces),
+    Ops.REDUCE: row(
+        "n values, n scalar inits, n combines over 2n states",
+        is_.arg(ReduceArg),
+        is_.reduces,
+    ),
 }
 GRAPH: dict[Ops, Row] = {
     Ops.BIND: row("a variable, and maybe a constant within it", is_.binds),
-    Ops.BUFFER: row("an identity, and its sizes as index nodes", is_.arg(BufferArg), is_.index_from(0)),
-    Ops.RESULT: row("one of the results of its source", is_.arg(ResultArg), is_.sources(1), is_.result),
-    Ops.ASSIGN: row("a buffer or a later version of it, and a value alike", is_.sources(2), is_.alike, is_.like_first),
+    Ops.BUFFER: row(
+        "an identity, and its sizes as index nodes",
+        is_.arg(BufferArg),
+        is_.index_from(0),
+    ),
+    Ops.RESULT: row(
+        "one of the results of its source",
+        is_.arg(ResultArg),
+        is_.sources(1),
+        is_.result,
+    ),
+    Ops.ASSIGN: row(
+        "a buffer or a later version of it, and a value alike",
+        is_.sources(2),
+        is_.alike,
+        is_.like_first,
+    ),
     Ops.AFTER: row("a value, then effects", is_.at_least(1), is_.type_of_first),
     Ops.SINK: row("roots"),
-    Ops.SIZE_OF: row("an axis of a result", is_.arg(SizeArg), is_.sources(1), is_.size_of),
+    Ops.SIZE_OF: row(
+        "an axis of a result", is_.arg(SizeArg), is_.sources(1), is_.size_of
+    ),
 }
 REGIONS: dict[Ops, Row] = {
-    Ops.FUNCTION: row("results over PARAMs below n_params", is_.arg(FunctionArg), is_.closed),
+    Ops.FUNCTION: row(
+        "results over PARAMs below n_params", is_.arg(FunctionArg), is_.closed
+    ),
     Ops.CALL: row("a function, then its arguments", is_.calls),
-    Ops.IF: row("a scalar bool, two functions alike, their arguments", is_.branches),
-    Ops.WHILE: row("a function to bool, a function to the state, the state", is_.loops),
+    Ops.IF: row(
+        "a scalar bool, two functions alike, their arguments", is_.branches
+    ),
+    Ops.WHILE: row(
+        "a function to bool, a function to the state, the state", is_.loops
+    ),
     Ops.SCAN: row("a function, the carry, sequences", is_.arg(ScanArg), is_.scans),
     Ops.EXTERN: row("inputs; a name and result types", is_.arg(ExternArg)),
 }
 STATEMENTS: dict[Ops, Row] = {
-    Ops.KERNEL: row("statements; its interface", is_.arg(KernelArg), is_.statements_from(0), is_.interface),
-    Ops.LOOP: row("an extent, then statements", is_.arg(LoopArg), is_.loop_extent, is_.statements_from(1)),
-    Ops.WHEN: row("a scalar bool, then statements", is_.condition_first, is_.statements_from(1)),
-    Ops.STAGE: row("a size; id and scope", is_.arg(StageArg), is_.sources(1), is_.index_from(0), is_.stage_size),
+    Ops.KERNEL: row(
+        "statements; its interface",
+        is_.arg(KernelArg),
+        is_.statements_from(0),
+        is_.interface,
+    ),
+    Ops.LOOP: row(
+        "an extent, then statements",
+        is_.arg(LoopArg),
+        is_.loop_extent,
+        is_.statements_from(1),
+    ),
+    Ops.WHEN: row(
+        "a scalar bool, then statements",
+        is_.condition_first,
+        is_.statements_from(1),
+    ),
+    Ops.STAGE: row(
+        "a size; id and scope",
+        is_.arg(StageArg),
+        is_.sources(1),
+        is_.index_from(0),
+        is_.stage_size,
+    ),
     Ops.STORE: row("memory, offset, value of its type[, mask]", is_.stores),
     Ops.BARRIER: row("nothing", is_.sources(0)),
-    Ops.FOLD: row("an extent, n targets, n values, n combines", is_.arg(FoldArg), is_.folds),
+    Ops.FOLD: row(
+        "an extent, n targets, n values, n combines", is_.arg(FoldArg), is_.folds
+    ),
 }
 ACCESS: dict[Ops, Row] = {
-    Ops.AXIS: row("the number of a loop around it", is_.arg(AxisArg), is_.index_typed),
+    Ops.AXIS: row(
+        "the number of a loop around it", is_.arg(AxisArg), is_.index_typed
+    ),
     Ops.LOAD: row("memory, offset[, mask, else]", is_.loads),
 }
 
 _IOTA = row("iota, the one op that kernels know", is_.arg(OpArg), is_.iota)
-PRIMITIVE = Spec("primitive", {**LEAVES, **ELEMENTWISE, **MOVES, **GRAPH, **REGIONS, Ops.OP: _IOTA})
-PROGRAM = Spec("program", {**PRIMITIVE.rows, Ops.OP: row("a registered name", is_.arg(OpArg), is_.registered)})
-KERNEL = Spec("kernel", {**LEAVES, **ELEMENTWISE, **STATEMENTS, **ACCESS}, (tree_faults,))
+PRIMITIVE = Spec(
+    "primitive",
+    {**LEAVES, **ELEMENTWISE, **MOVES, **GRAPH, **REGIONS, Ops.OP: _IOTA},
+)
+PROGRAM = Spec(
+    "program",
+    {
+        **PRIMITIVE.rows,
+        Ops.OP: row("a registered name", is_.arg(OpArg), is_.registered),
+    },
+)
+KERNEL = Spec(
+    "kernel", {**LEAVES, **ELEMENTWISE, **STATEMENTS, **ACCESS}, (tree_faults,)
+)
 
 
 # --- checking ---------------------------------------------------------------------------------------------------------
@@ -175,7 +351,9 @@ KERNEL = Spec("kernel", {**LEAVES, **ELEMENTWISE, **STATEMENTS, **ACCESS}, (tree
 def verify(root: UOp, spec: Spec, stage: str = "") -> None:
     """Raises SpecError for the first node that breaks the level's rules."""
     for node, problem in spec.faults(root):
-        raise SpecError(problem, stage=stage, rule=last_rule(node), around=around(root, node))
+        raise SpecError(
+            problem, stage=stage, rule=last_rule(node), around=around(root, node)
+        )
 
 
 def check(root: UOp, spec: Spec, stage: str = "") -> None:
@@ -187,7 +365,10 @@ def check(root: UOp, spec: Spec, stage: str = "") -> None:
 def around(root: UOp, node: UOp, reach: int = 10) -> str:
     """The IR text round a node, which is marked."""
     place = nodes_of(root).index(node)
-    marked = [f"{'>>> ' if k == place else '    '}{line}" for k, line in enumerate(lines(root))]
+    marked = [
+        f"{'>>> ' if k == place else '    '}{line}"
+        for k, line in enumerate(lines(root))
+    ]
     return "\n".join(marked[max(0, place - reach) : place + reach + 1])
 
 
@@ -196,7 +377,9 @@ def check_node(node: UOp) -> None:
     levels = [level for level in (PROGRAM, KERNEL) if node.op in level.rows]
     problems = [level.problem(node) for level in levels]
     if problems and all(problems):
-        raise SpecError(problems[0], rule=last_rule(node), around=around(node, node))
+        raise SpecError(
+            problems[0], rule=last_rule(node), around=around(node, node)
+        )
 
 
 def watch_construction(on: bool) -> None:

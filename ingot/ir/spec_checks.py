@@ -39,30 +39,45 @@ def _unless(holds: bool, problem: str) -> str:
 
 
 def _types(nodes: tuple[UOp, ...]) -> str:
-    return ", ".join(f"{u.dtype.short}{list(u.shape) if u.shape else ''}" for u in nodes)
+    return ", ".join(
+        f"{u.dtype.short}{list(u.shape) if u.shape else ''}" for u in nodes
+    )
 
 
 # --- any node ---------------------------------------------------------------------------------------------------------
 
 
 def arg(kind: type) -> Check:
-    return lambda node: _unless(isinstance(node.arg, kind), f"its arg is {node.arg!r}, not a {kind.__name__}")
+    return lambda node: _unless(
+        isinstance(node.arg, kind),
+        f"its arg is {node.arg!r}, not a {kind.__name__}",
+    )
 
 
 def sources(count: int) -> Check:
-    return lambda node: _unless(len(node.src) == count, f"it has {len(node.src)} sources, not {count}")
+    return lambda node: _unless(
+        len(node.src) == count, f"it has {len(node.src)} sources, not {count}"
+    )
 
 
 def at_least(count: int) -> Check:
-    return lambda node: _unless(len(node.src) >= count, f"it has {len(node.src)} sources, fewer than {count}")
+    return lambda node: _unless(
+        len(node.src) >= count,
+        f"it has {len(node.src)} sources, fewer than {count}",
+    )
 
 
 def index_from(start: int) -> Check:
     """Sources from `start` on are scalar indices."""
 
     def check(node: UOp) -> str:
-        wrong = [s for s in node.src[start:] if s.dtype is not dt.index or s.shape != ()]
-        return _unless(not wrong and len(node.src) >= start, f"sizes are {_types(node.src[start:])}")
+        wrong = [
+            s for s in node.src[start:] if s.dtype is not dt.index or s.shape != ()
+        ]
+        return _unless(
+            not wrong and len(node.src) >= start,
+            f"sizes are {_types(node.src[start:])}",
+        )
 
     return check
 
@@ -72,32 +87,47 @@ def index_from(start: int) -> Check:
 
 def alike(node: UOp) -> str:
     first = node.src[0]
-    fits = all(s.dtype is first.dtype and same(s.shape, first.shape) for s in node.src)
+    fits = all(
+        s.dtype is first.dtype and same(s.shape, first.shape) for s in node.src
+    )
     return _unless(fits, f"its sources are {_types(node.src)}")
 
 
 def one_shape(node: UOp) -> str:
-    return _unless(all(same(s.shape, node.src[0].shape) for s in node.src), f"its sources are {_types(node.src)}")
+    return _unless(
+        all(same(s.shape, node.src[0].shape) for s in node.src),
+        f"its sources are {_types(node.src)}",
+    )
 
 
 def like_first(node: UOp) -> str:
-    return _unless(node.dtype is node.src[0].dtype, f"it is {node.dtype}, its first source {node.src[0].dtype}")
+    return _unless(
+        node.dtype is node.src[0].dtype,
+        f"it is {node.dtype}, its first source {node.src[0].dtype}",
+    )
 
 
 type_of_first = like_first
 
 
 def float_first(node: UOp) -> str:
-    return _unless(node.src[0].dtype.is_float, f"it takes floats, got {_types(node.src)}")
+    return _unless(
+        node.src[0].dtype.is_float, f"it takes floats, got {_types(node.src)}"
+    )
 
 
 def int_first(node: UOp) -> str:
-    return _unless(node.src[0].dtype.is_int, f"it takes integers, got {_types(node.src)}")
+    return _unless(
+        node.src[0].dtype.is_int, f"it takes integers, got {_types(node.src)}"
+    )
 
 
 def bits_first(node: UOp) -> str:
     kind = node.src[0].dtype
-    return _unless(kind.is_int or kind is dt.boolean, f"it takes bools and integers, got {_types(node.src)}")
+    return _unless(
+        kind.is_int or kind is dt.boolean,
+        f"it takes bools and integers, got {_types(node.src)}",
+    )
 
 
 def gives_bool(node: UOp) -> str:
@@ -109,7 +139,9 @@ def index_typed(node: UOp) -> str:
 
 
 def not_void(node: UOp) -> str:
-    return _unless(dt.void not in (node.dtype, node.src[0].dtype), "void has no values")
+    return _unless(
+        dt.void not in (node.dtype, node.src[0].dtype), "void has no values"
+    )
 
 
 def where(node: UOp) -> str:
@@ -120,7 +152,9 @@ def where(node: UOp) -> str:
 
 def same_width(node: UOp) -> str:
     given = node.src[0].dtype
-    return _unless(given.bits == node.dtype.bits, f"{given.bits} bits become {node.dtype.bits}")
+    return _unless(
+        given.bits == node.dtype.bits, f"{given.bits} bits become {node.dtype.bits}"
+    )
 
 
 # --- leaves -----------------------------------------------------------------------------------------------------------
@@ -128,12 +162,17 @@ def same_width(node: UOp) -> str:
 
 def constant(node: UOp) -> str:
     bits = cast(ConstArg, node.arg).bits
-    return _unless(node.dtype.bits > 0 and 0 <= bits < 1 << node.dtype.bits, f"{bits:#x} does not fit {node.dtype}")
+    return _unless(
+        node.dtype.bits > 0 and 0 <= bits < 1 << node.dtype.bits,
+        f"{bits:#x} does not fit {node.dtype}",
+    )
 
 
 def variable(node: UOp) -> str:
     given = cast(VarArg, node.arg)
-    return _unless(given.lo <= given.hi, f"{given.name} is in {given.lo}..{given.hi}")
+    return _unless(
+        given.lo <= given.hi, f"{given.name} is in {given.lo}..{given.hi}"
+    )
 
 
 def binds(node: UOp) -> str:
@@ -144,7 +183,10 @@ def binds(node: UOp) -> str:
     variable_, value = node.src
     if value.op is not Ops.CONST or value.dtype is not variable_.dtype:
         return "its value is no constant of the variable's type"
-    return _unless(variable_.vmin <= int(value.value) <= variable_.vmax, f"{value.value} is outside the variable")
+    return _unless(
+        variable_.vmin <= int(value.value) <= variable_.vmax,
+        f"{value.value} is outside the variable",
+    )
 
 
 def iota(node: UOp) -> str:
@@ -168,29 +210,42 @@ def same_count(node: UOp) -> str:
     before, after = node.src[0].shape, node.shape
     if not (_numbers(before) and _numbers(after)):
         return ""
-    return _unless(product(before) == product(after), f"{list(before)} becomes {list(after)}")
+    return _unless(
+        product(before) == product(after), f"{list(before)} becomes {list(after)}"
+    )
 
 
 def expands(node: UOp) -> str:
     before, after = node.src[0].shape, node.shape
-    fits = len(before) == len(after) and all(a == 1 or same_dim(a, b) for a, b in zip(before, after, strict=True))
+    fits = len(before) == len(after) and all(
+        a == 1 or same_dim(a, b) for a, b in zip(before, after, strict=True)
+    )
     return _unless(fits, f"{list(before)} becomes {list(after)}")
 
 
 def permutes(node: UOp) -> str:
     axes = cast(AxesArg, node.arg).axes
-    return _unless(sorted(axes) == list(range(len(node.src[0].shape))), f"{axes} of {list(node.src[0].shape)}")
+    return _unless(
+        sorted(axes) == list(range(len(node.src[0].shape))),
+        f"{axes} of {list(node.src[0].shape)}",
+    )
 
 
 def axes_exist(node: UOp) -> str:
     axes = cast(AxesArg, node.arg).axes
-    fits = len(set(axes)) == len(axes) and all(0 <= a < len(node.src[0].shape) for a in axes)
+    fits = len(set(axes)) == len(axes) and all(
+        0 <= a < len(node.src[0].shape) for a in axes
+    )
     return _unless(fits, f"{axes} of {list(node.src[0].shape)}")
 
 
 def pads(node: UOp) -> str:
-    fits = len(node.src) == 1 + 2 * len(node.src[0].shape) and all(s.vmin >= 0 for s in node.src[1:])
-    return _unless(fits, f"{len(node.src) - 1} amounts for {list(node.src[0].shape)}")
+    fits = len(node.src) == 1 + 2 * len(node.src[0].shape) and all(
+        s.vmin >= 0 for s in node.src[1:]
+    )
+    return _unless(
+        fits, f"{len(node.src) - 1} amounts for {list(node.src[0].shape)}"
+    )
 
 
 def shrinks(node: UOp) -> str:
@@ -205,7 +260,9 @@ def shrinks(node: UOp) -> str:
 
 
 def strides(node: UOp) -> str:
-    fits = len(node.src) == 1 + len(node.src[0].shape) and all(s.vmin >= 1 for s in node.src[1:])
+    fits = len(node.src) == 1 + len(node.src[0].shape) and all(
+        s.vmin >= 1 for s in node.src[1:]
+    )
     return _unless(fits, f"{len(node.src) - 1} steps for {list(node.src[0].shape)}")
 
 
@@ -225,13 +282,19 @@ def reduces(node: UOp) -> str:
     values, inits = node.src[: given.n], node.src[given.n : 2 * given.n]
     if not all(same(v.shape, values[0].shape) for v in values):
         return f"its values are {_types(values)}"
-    if not all(0 <= a < len(values[0].shape) for a in given.axes) or len(set(given.axes)) != len(given.axes):
+    if not all(0 <= a < len(values[0].shape) for a in given.axes) or len(
+        set(given.axes)
+    ) != len(given.axes):
         return f"axes {given.axes} of {list(values[0].shape)}"
     if any(i.shape != () for i in inits):
         return f"its inits are {_types(inits)}"
     kinds = [v.dtype for v in values]
     wrong = [i for i, kind in zip(inits, kinds, strict=True) if i.dtype is not kind]
-    return "an init has another type than its value" if wrong else combines(node.src[2 * given.n :], kinds)
+    return (
+        "an init has another type than its value"
+        if wrong
+        else combines(node.src[2 * given.n :], kinds)
+    )
 
 
 def combines(nodes: tuple[UOp, ...], kinds: list[dt.DType]) -> str:
@@ -243,7 +306,10 @@ def combines(nodes: tuple[UOp, ...], kinds: list[dt.DType]) -> str:
             if state.op is not Ops.STATE:
                 continue
             slot = cast(StateArg, state.arg).slot
-            if slot >= 2 * len(kinds) or kinds[slot % len(kinds)] is not state.dtype:
+            if (
+                slot >= 2 * len(kinds)
+                or kinds[slot % len(kinds)] is not state.dtype
+            ):
                 return f"STATE {slot} is {state.dtype}"
     return ""
 
@@ -256,7 +322,10 @@ def result(node: UOp) -> str:
     which = cast(ResultArg, node.arg).index
     if not 0 <= which < len(types):
         return f"result {which} of {len(types)}"
-    return _unless(types[which][0] is node.dtype, f"it is {node.dtype}, the result {types[which][0]}")
+    return _unless(
+        types[which][0] is node.dtype,
+        f"it is {node.dtype}, the result {types[which][0]}",
+    )
 
 
 def size_of(node: UOp) -> str:
@@ -273,7 +342,10 @@ def closed(node: UOp) -> str:
     for inner in own_nodes(node):
         if inner.op is Ops.BUFFER:
             return "a BUFFER of the outside"
-        if inner.op is Ops.PARAM and not 0 <= cast(ParamArg, inner.arg).slot < count:
+        if (
+            inner.op is Ops.PARAM
+            and not 0 <= cast(ParamArg, inner.arg).slot < count
+        ):
             return f"{inner.arg} of {count} parameters"
     return ""
 
@@ -302,17 +374,26 @@ def _type_list(nodes: tuple[UOp, ...]) -> list[Type]:
 
 
 def _same_types(a: list[Type], b: list[Type]) -> bool:
-    return len(a) == len(b) and all(x[0] is y[0] and same(x[1], y[1]) for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(
+        x[0] is y[0] and same(x[1], y[1]) for x, y in zip(a, b, strict=True)
+    )
 
 
 def calls(node: UOp) -> str:
     if not node.src or not _is_function(node.src[0], len(node.src) - 1):
         return f"no function of {len(node.src) - 1} parameters"
-    return _unless(_takes(node.src[0], _type_list(node.src[1:])), f"its arguments are {_types(node.src[1:])}")
+    return _unless(
+        _takes(node.src[0], _type_list(node.src[1:])),
+        f"its arguments are {_types(node.src[1:])}",
+    )
 
 
 def branches(node: UOp) -> str:
-    if len(node.src) < 3 or node.src[0].dtype is not dt.boolean or node.src[0].shape != ():
+    if (
+        len(node.src) < 3
+        or node.src[0].dtype is not dt.boolean
+        or node.src[0].shape != ()
+    ):
         return "its condition is no scalar bool"
     then, other, *args = node.src[1:]
     if not (_is_function(then, len(args)) and _is_function(other, len(args))):
@@ -320,7 +401,10 @@ def branches(node: UOp) -> str:
     types = _type_list(tuple(args))
     if not (_takes(then, types) and _takes(other, types)):
         return f"its arguments are {_types(tuple(args))}"
-    return _unless(_same_types(_type_list(then.src), _type_list(other.src)), "its branches give different types")
+    return _unless(
+        _same_types(_type_list(then.src), _type_list(other.src)),
+        "its branches give different types",
+    )
 
 
 def loops(node: UOp) -> str:
@@ -330,9 +414,17 @@ def loops(node: UOp) -> str:
     types = _type_list(tuple(state))
     if not (_is_function(cond, len(state)) and _is_function(body, len(state))):
         return f"no two functions of {len(state)} parameters"
-    if not (_takes(cond, types) and _takes(body, types) and _same_types(_type_list(body.src), types)):
+    if not (
+        _takes(cond, types)
+        and _takes(body, types)
+        and _same_types(_type_list(body.src), types)
+    ):
         return f"its state is {_types(tuple(state))}, its body gives {_types(body.src)}"
-    fits = len(cond.src) == 1 and cond.src[0].dtype is dt.boolean and cond.src[0].shape == ()
+    fits = (
+        len(cond.src) == 1
+        and cond.src[0].dtype is dt.boolean
+        and cond.src[0].shape == ()
+    )
     return _unless(fits, "its condition gives no scalar bool")
 
 
@@ -345,8 +437,13 @@ def scans(node: UOp) -> str:
     if any(not x.shape for x in xs):
         return "a sequence without an axis"
     slices: list[Type] = [(x.dtype, x.shape[1:]) for x in xs]
-    fits = _takes(body, [*carry, *slices]) and _same_types(_type_list(body.src[:count]), carry)
-    return _unless(fits, f"its body gives {_types(body.src)} for a carry of {_types(tuple(given[:count]))}")
+    fits = _takes(body, [*carry, *slices]) and _same_types(
+        _type_list(body.src[:count]), carry
+    )
+    return _unless(
+        fits,
+        f"its body gives {_types(body.src)} for a carry of {_types(tuple(given[:count]))}",
+    )
 
 
 # --- kernel trees -----------------------------------------------------------------------------------------------------
@@ -358,7 +455,10 @@ _CONSTANT_SIZE = frozenset({Scope.REGISTER, Scope.STACK})
 def statements_from(start: int) -> Check:
     def check(node: UOp) -> str:
         wrong = [s.op.name for s in node.src[start:] if s.op not in STATEMENTS]
-        return _unless(not wrong and len(node.src) >= start, f"not statements: {', '.join(wrong)}")
+        return _unless(
+            not wrong and len(node.src) >= start,
+            f"not statements: {', '.join(wrong)}",
+        )
 
     return check
 
@@ -370,7 +470,10 @@ def interface(node: UOp) -> str:
         return f"its parameters have slots {slots}"
     if any(s.op is not Ops.DEFINE_VAR for s in given.sizes):
         return "its sizes are not all variables"
-    return _unless(given.chunks.dtype is given.scratch.dtype is dt.index, "chunks and scratch are index expressions")
+    return _unless(
+        given.chunks.dtype is given.scratch.dtype is dt.index,
+        "chunks and scratch are index expressions",
+    )
 
 
 def loop_extent(node: UOp) -> str:
@@ -378,17 +481,25 @@ def loop_extent(node: UOp) -> str:
         return "no extent of type index"
     kind = cast(LoopArg, node.arg).kind
     constant_ = node.src[0].op is Ops.CONST
-    return _unless(constant_ or kind not in _CONSTANT_EXTENT, f"a {kind.value} loop whose extent is no constant")
+    return _unless(
+        constant_ or kind not in _CONSTANT_EXTENT,
+        f"a {kind.value} loop whose extent is no constant",
+    )
 
 
 def condition_first(node: UOp) -> str:
-    return _unless(bool(node.src) and node.src[0].dtype is dt.boolean, "no condition")
+    return _unless(
+        bool(node.src) and node.src[0].dtype is dt.boolean, "no condition"
+    )
 
 
 def stage_size(node: UOp) -> str:
     scope = cast(StageArg, node.arg).scope
     constant_ = node.src[0].op is Ops.CONST
-    return _unless(constant_ or scope not in _CONSTANT_SIZE, f"{scope.value} memory whose size is no constant")
+    return _unless(
+        constant_ or scope not in _CONSTANT_SIZE,
+        f"{scope.value} memory whose size is no constant",
+    )
 
 
 def _memory(node: UOp) -> bool:
@@ -396,23 +507,35 @@ def _memory(node: UOp) -> bool:
 
 
 def loads(node: UOp) -> str:
-    if len(node.src) not in (2, 4) or not _memory(node.src[0]) or node.src[1].dtype is not dt.index:
+    if (
+        len(node.src) not in (2, 4)
+        or not _memory(node.src[0])
+        or node.src[1].dtype is not dt.index
+    ):
         return f"its sources are {[s.op.name for s in node.src]}"
     if node.dtype is not node.src[0].dtype:
         return f"it is {node.dtype}, the memory {node.src[0].dtype}"
-    fits = len(node.src) == 2 or (node.src[2].dtype is dt.boolean and node.src[3].dtype is node.dtype)
+    fits = len(node.src) == 2 or (
+        node.src[2].dtype is dt.boolean and node.src[3].dtype is node.dtype
+    )
     return _unless(fits, f"mask and else are {_types(node.src[2:])}")
 
 
 def stores(node: UOp) -> str:
-    if len(node.src) not in (3, 4) or not _memory(node.src[0]) or node.src[1].dtype is not dt.index:
+    if (
+        len(node.src) not in (3, 4)
+        or not _memory(node.src[0])
+        or node.src[1].dtype is not dt.index
+    ):
         return f"its sources are {[s.op.name for s in node.src]}"
     memory = node.src[0]
     if memory.op is Ops.PARAM and not cast(ParamArg, memory.arg).writable:
         return f"parameter {cast(ParamArg, memory.arg).slot} is not writable"
     if node.src[2].dtype is not memory.dtype:
         return f"a {node.src[2].dtype} into {memory.dtype}"
-    return _unless(len(node.src) == 3 or node.src[3].dtype is dt.boolean, "its mask is no bool")
+    return _unless(
+        len(node.src) == 3 or node.src[3].dtype is dt.boolean, "its mask is no bool"
+    )
 
 
 def folds(node: UOp) -> str:
@@ -420,6 +543,9 @@ def folds(node: UOp) -> str:
     if len(node.src) != 1 + 3 * n or n < 1 or node.src[0].dtype is not dt.index:
         return f"it has {len(node.src)} sources for n = {n}"
     targets, values = node.src[1 : 1 + n], node.src[1 + n : 1 + 2 * n]
-    if any(t.op is not Ops.LOAD or t.dtype is not v.dtype for t, v in zip(targets, values, strict=True)):
+    if any(
+        t.op is not Ops.LOAD or t.dtype is not v.dtype
+        for t, v in zip(targets, values, strict=True)
+    ):
         return "a target is no LOAD of its value's type"
     return combines(node.src[1 + 2 * n :], [v.dtype for v in values])

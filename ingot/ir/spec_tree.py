@@ -54,7 +54,9 @@ def _loop(node: UOp, place: _Place) -> Iterator[Fault]:
     if arg.kind is LoopKind.CHUNK and place.kinds:
         yield node, "a chunk loop that is not outermost"
     yield from _expressions(node, node.src[:1], place)
-    inner = replace(place, axes=place.axes | {arg.axis}, kinds=(*place.kinds, arg.kind))
+    inner = replace(
+        place, axes=place.axes | {arg.axis}, kinds=(*place.kinds, arg.kind)
+    )
     yield from _block(node.src[1:], inner)
 
 
@@ -68,12 +70,20 @@ def _fold(node: UOp, place: _Place) -> Iterator[Fault]:
             yield node, "a combine that loads"
 
 
-def _expressions(statement: UOp, roots: tuple[UOp, ...], place: _Place) -> Iterator[Fault]:
+def _expressions(
+    statement: UOp, roots: tuple[UOp, ...], place: _Place
+) -> Iterator[Fault]:
     for root in roots:
         for node in root.toposort(lambda u: u.op is not Ops.STAGE):
             if node.op is Ops.AXIS and cast(AxisArg, node.arg).id not in place.axes:
-                yield node, f"i{cast(AxisArg, node.arg).id} is used outside its loop, in {statement.op.name}"
+                yield (
+                    node,
+                    f"i{cast(AxisArg, node.arg).id} is used outside its loop, in {statement.op.name}",
+                )
             if node.op is Ops.STAGE and node not in place.stages:
-                yield node, f"staged memory is used before its place in the tree, in {statement.op.name}"
+                yield (
+                    node,
+                    f"staged memory is used before its place in the tree, in {statement.op.name}",
+                )
             if node.op is Ops.STATE and statement.op is not Ops.FOLD:
                 yield node, "STATE outside the combine of a FOLD"

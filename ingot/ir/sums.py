@@ -12,7 +12,16 @@ from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
 from ingot.ir.pattern import PatternMatcher, UPat
-from ingot.ir.polynomial import Monomial, Polynomial, build, form, plus, polynomial, times, without
+from ingot.ir.polynomial import (
+    Monomial,
+    Polynomial,
+    build,
+    form,
+    plus,
+    polynomial,
+    times,
+    without,
+)
 
 s = UPat((Ops.ADD, Ops.SUB, Ops.NEG, Ops.MUL), dt.index, name="s")
 
@@ -41,10 +50,14 @@ def rejoin(p: Polynomial) -> Polynomial:
     return p
 
 
-def _join(p: Polynomial, monomial: Monomial, coefficient: int, mod: UOp) -> Polynomial | None:
+def _join(
+    p: Polynomial, monomial: Monomial, coefficient: int, mod: UOp
+) -> Polynomial | None:
     rest = without(monomial, (mod,))
     assert rest is not None
-    whole = _whole_quotient(p, {rest: coefficient}, mod) or _part_quotient(p, {rest: coefficient}, mod)
+    whole = _whole_quotient(p, {rest: coefficient}, mod) or _part_quotient(
+        p, {rest: coefficient}, mod
+    )
     if whole is None:
         return None
     gone, instead = whole
@@ -52,7 +65,9 @@ def _join(p: Polynomial, monomial: Monomial, coefficient: int, mod: UOp) -> Poly
     return plus(left, times({rest: coefficient}, instead))
 
 
-def _whole_quotient(p: Polynomial, outer: Polynomial, mod: UOp) -> tuple[Polynomial, Polynomial] | None:
+def _whole_quotient(
+    p: Polynomial, outer: Polynomial, mod: UOp
+) -> tuple[Polynomial, Polynomial] | None:
     """x // n times n, beside x % n. By the IR's rule x // 0 and x % 0 are 0, so that n must not be 0."""
     x, n = mod.src
     if n.vmin <= 0 <= n.vmax:
@@ -64,15 +79,24 @@ def _whole_quotient(p: Polynomial, outer: Polynomial, mod: UOp) -> tuple[Polynom
     return None
 
 
-def _part_quotient(p: Polynomial, outer: Polynomial, mod: UOp) -> tuple[Polynomial, Polynomial] | None:
+def _part_quotient(
+    p: Polynomial, outer: Polynomial, mod: UOp
+) -> tuple[Polynomial, Polynomial] | None:
     """(x // n) % m times n, beside x % n."""
     x, n = mod.src
     for part in _atoms(p, Ops.MOD):
         inner = part.src[0]
-        if inner.op is Ops.IDIV and inner.src[0] is x and inner.src[1] is n and part.src[1].vmin > 0:
+        if (
+            inner.op is Ops.IDIV
+            and inner.src[0] is x
+            and inner.src[1] is n
+            and part.src[1].vmin > 0
+        ):
             gone = times(times(outer, polynomial(n)), {(part,): 1})
             if _contains(p, gone):
-                return gone, {(x % build(times(polynomial(n), polynomial(part.src[1]))),): 1}
+                return gone, {
+                    (x % build(times(polynomial(n), polynomial(part.src[1]))),): 1
+                }
     return None
 
 

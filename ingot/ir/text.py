@@ -18,7 +18,17 @@ from ingot.ir import dtype as dt
 from ingot.ir import opcode
 from ingot.ir.dtype import DType
 from ingot.ir.node import UOp, provide
-from ingot.ir.opcode import COMPARE, ELEMENTWISE, MOVEMENT, Arg, ConstArg, LoopKind, OpArg, Ops, Scope
+from ingot.ir.opcode import (
+    COMPARE,
+    ELEMENTWISE,
+    MOVEMENT,
+    Arg,
+    ConstArg,
+    LoopKind,
+    OpArg,
+    Ops,
+    Scope,
+)
 from ingot.ir.tree_text import expression, tree_text
 
 __all__ = ["eval_text", "expr_text", "text", "tree_text"]
@@ -50,11 +60,23 @@ _ARGS: dict[Ops, type[Any]] = {
 }
 _VOID = frozenset(
     {
-        *(Ops.SINK, Ops.FUNCTION, Ops.CALL, Ops.IF, Ops.WHILE, Ops.SCAN, Ops.EXTERN),
+        *(
+            Ops.SINK,
+            Ops.FUNCTION,
+            Ops.CALL,
+            Ops.IF,
+            Ops.WHILE,
+            Ops.SCAN,
+            Ops.EXTERN,
+        ),
         *(Ops.KERNEL, Ops.LOOP, Ops.WHEN, Ops.STORE, Ops.BARRIER, Ops.FOLD),
     }
 )
-_FIRST = (ELEMENTWISE | MOVEMENT | {Ops.CONTIGUOUS, Ops.ASSIGN, Ops.AFTER, Ops.BIND, Ops.LOAD, Ops.REDUCE}) - {
+_FIRST = (
+    ELEMENTWISE
+    | MOVEMENT
+    | {Ops.CONTIGUOUS, Ops.ASSIGN, Ops.AFTER, Ops.BIND, Ops.LOAD, Ops.REDUCE}
+) - {
     Ops.CAST,
     Ops.BITCAST,
 }
@@ -155,7 +177,9 @@ def _comment(node: UOp) -> str:
 
 def type_text(node: UOp) -> str:
     """f32[8, 64]"""
-    dims = ", ".join(str(n) if isinstance(n, int) else expression(n) for n in node.shape)
+    dims = ", ".join(
+        str(n) if isinstance(n, int) else expression(n) for n in node.shape
+    )
     return f"{node.dtype.short}[{dims}]" if node.shape else node.dtype.short
 
 
@@ -177,31 +201,52 @@ def natural_dtype(op: Ops, src: tuple[UOp, ...]) -> DType | None:
 
 def eval_text(source: str) -> UOp:
     """The node that a text describes: its last line."""
-    namespace: dict[str, Any] = {"__builtins__": {}, "fromhex": float.fromhex, "inf": float("inf"), **_READERS}
+    namespace: dict[str, Any] = {
+        "__builtins__": {},
+        "fromhex": float.fromhex,
+        "inf": float("inf"),
+        **_READERS,
+    }
     exec(compile(source, "<ir text>", "exec"), namespace)
     made = [value for value in namespace.values() if isinstance(value, UOp)]
     if not made:
-        raise ArgumentError("the text builds no node", given=source[:80], wanted="lines like v1 = add(v0, v0)")
+        raise ArgumentError(
+            "the text builds no node",
+            given=source[:80],
+            wanted="lines like v1 = add(v0, v0)",
+        )
     return made[-1]
 
 
 def _reader(op: Ops) -> Callable[..., UOp]:
-    def make(*src: UOp, dtype: DType | None = None, tag: object = None, **given: Any) -> UOp:
+    def make(
+        *src: UOp, dtype: DType | None = None, tag: object = None, **given: Any
+    ) -> UOp:
         kind = dtype or natural_dtype(op, src)
         if kind is None:
             raise ArgumentError(f"{op.name.lower()} needs dtype=...")
         arg_type = _ARGS.get(op)
-        return UOp(op, kind, src, arg_type(**given) if arg_type is not None and given else None, tag)
+        return UOp(
+            op,
+            kind,
+            src,
+            arg_type(**given) if arg_type is not None and given else None,
+            tag,
+        )
 
     return make
 
 
-def _read_constant(value: Any = None, *, bits: int | None = None, dtype: DType, tag: object = None) -> UOp:
+def _read_constant(
+    value: Any = None, *, bits: int | None = None, dtype: DType, tag: object = None
+) -> UOp:
     exact = dt.to_bits(dtype, value) if bits is None else bits
     return UOp(Ops.CONST, dtype, (), ConstArg(exact), tag)
 
 
-def _read_op(*src: UOp, name: str, attrs: Any = (), dtype: DType, tag: object = None) -> UOp:
+def _read_op(
+    *src: UOp, name: str, attrs: Any = (), dtype: DType, tag: object = None
+) -> UOp:
     return UOp(Ops.OP, dtype, src, OpArg(name, attrs), tag)
 
 
@@ -217,7 +262,9 @@ _READERS: dict[str, Any] = {
 
 # --- printing ---------------------------------------------------------------------------------------------------------
 
-_TREES = frozenset({Ops.KERNEL, Ops.LOOP, Ops.WHEN, Ops.STORE, Ops.STAGE, Ops.BARRIER, Ops.FOLD})
+_TREES = frozenset(
+    {Ops.KERNEL, Ops.LOOP, Ops.WHEN, Ops.STORE, Ops.STAGE, Ops.BARRIER, Ops.FOLD}
+)
 
 
 def shown(root: UOp) -> str:
@@ -225,7 +272,9 @@ def shown(root: UOp) -> str:
     made = tree_text(root).split("\n") if root.op in _TREES else lines(root)
     if len(made) <= LONGEST:
         return "\n".join(made)
-    return f"# {len(made) - LONGEST} lines before these\n" + "\n".join(made[-LONGEST:])
+    return f"# {len(made) - LONGEST} lines before these\n" + "\n".join(
+        made[-LONGEST:]
+    )
 
 
 provide(text=shown)

@@ -30,7 +30,14 @@ from ingot.ir.opcode import (
 )
 
 _THREADS = frozenset({LoopKind.BLOCK, LoopKind.WARP, LoopKind.LANE})
-_INFIX = {Ops.ADD: "+", Ops.SUB: "-", Ops.MUL: "*", Ops.CMPLT: "<", Ops.CMPEQ: "==", Ops.CMPNE: "!="}
+_INFIX = {
+    Ops.ADD: "+",
+    Ops.SUB: "-",
+    Ops.MUL: "*",
+    Ops.CMPLT: "<",
+    Ops.CMPEQ: "==",
+    Ops.CMPNE: "!=",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,9 @@ class TreeProgram:
         self.statements(kernel.src, root)
         head = f"def run({', '.join(self.buffers[p] for p in arg.params)}):"
         self.lines = [Line(0, head, ()), *root.lines(), Line(1, "return None", ())]
-        self.source = "\n".join("    " * line.depth + line.text for line in self.lines) + "\n"
+        self.source = (
+            "\n".join("    " * line.depth + line.text for line in self.lines) + "\n"
+        )
 
     def fresh(self, prefix: str) -> str:
         self.count += 1
@@ -91,14 +100,21 @@ class TreeProgram:
     def where(self, fault: KernelFault) -> str:
         """The loop counters at a fault, read from the frame that raised it."""
         trace = fault.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename != "<kernel tree>":
+        while (
+            trace is not None
+            and trace.tb_frame.f_code.co_filename != "<kernel tree>"
+        ):
             trace = trace.tb_next
         if trace is None:
             return ""
         line = self.lines[trace.tb_lineno - 1]
         found = trace.tb_frame.f_locals
         lane = fault.__dict__.get("lane")
-        return "at " + ", ".join(f"i{a} = {_at(found[f'i{a}'], lane)}" for a in line.axes if f"i{a}" in found)
+        return "at " + ", ".join(
+            f"i{a} = {_at(found[f'i{a}'], lane)}"
+            for a in line.axes
+            if f"i{a}" in found
+        )
 
     # --- statements -----------------------------------------------------------------------------------------------
 
@@ -118,18 +134,34 @@ class TreeProgram:
     def loop(self, node: UOp, scope: Scope) -> None:
         arg = cast(LoopArg, node.arg)
         if arg.kind in _THREADS:
-            raise SpecError(f"a {arg.kind.value} loop belongs to a GPU: interpret_simt runs those")
+            raise SpecError(
+                f"a {arg.kind.value} loop belongs to a GPU: interpret_simt runs those"
+            )
         extent = self.value(node.src[0], scope, {})
         if arg.kind is LoopKind.VECTOR:
             self.vector_loop(arg.axis, extent, node.src[1:], scope)
             return
-        inner = Scope(scope, scope.depth + 1, (*scope.axes, arg.axis), scope.lanes, scope.mask)
-        steps = f"chunks({extent})" if arg.kind is LoopKind.CHUNK else f"range({extent})"
+        inner = Scope(
+            scope, scope.depth + 1, (*scope.axes, arg.axis), scope.lanes, scope.mask
+        )
+        steps = (
+            f"chunks({extent})"
+            if arg.kind is LoopKind.CHUNK
+            else f"range({extent})"
+        )
         self.emit(scope, f"for i{arg.axis} in {steps}:")
         self.close(inner, scope, node.src[1:])
 
-    def vector_loop(self, axis: int, extent: str, nodes: tuple[UOp, ...], scope: Scope) -> None:
-        inner = Scope(scope, scope.depth, (*scope.axes, axis), (*scope.lanes, axis), scope.mask)
+    def vector_loop(
+        self, axis: int, extent: str, nodes: tuple[UOp, ...], scope: Scope
+    ) -> None:
+        inner = Scope(
+            scope,
+            scope.depth,
+            (*scope.axes, axis),
+            (*scope.lanes, axis),
+            scope.mask,
+        )
         self.emit(scope, f"i{axis} = np.arange({extent})")
         self.statements(nodes, inner)
         scope.body += inner.lines()
@@ -157,50 +189,77 @@ class TreeProgram:
         self.buffers[node] = name
         size = self.value(node.src[0], scope, {})
         label = f"{arg.name or 's'}{arg.id}"
-        self.emit(scope, f"{name} = stage({label!r}, {self.constant(node.dtype)}, {size})")
+        self.emit(
+            scope, f"{name} = stage({label!r}, {self.constant(node.dtype)}, {size})"
+        )
 
     def store(self, node: UOp, scope: Scope) -> None:
         local: dict[UOp, str] = {}
         parts = [self.value(s, scope, local) for s in node.src[1:]]
         mask = parts[2] if len(parts) > 2 else "True"
-        self.write(node.src[0], parts[0], parts[1], mask, scope, self.any_lane(node, scope))
+        self.write(
+            node.src[0], parts[0], parts[1], mask, scope, self.any_lane(node, scope)
+        )
 
-    def write(self, buffer: UOp, offset: str, value: str, mask: str, scope: Scope, wide: bool) -> None:
+    def write(
+        self,
+        buffer: UOp,
+        offset: str,
+        value: str,
+        mask: str,
+        scope: Scope,
+        wide: bool,
+    ) -> None:
         name = self.memory(buffer)
         if wide:
-            self.emit(scope, f"{name}.scatter({offset}, {value}, {_both(scope.mask, mask)})")
+            self.emit(
+                scope,
+                f"{name}.scatter({offset}, {value}, {_both(scope.mask, mask)})",
+            )
         elif mask == "True":
             self.emit(scope, f"{name}.store({offset}, {value})")
         else:
             self.emit(scope, f"if {mask}: {name}.store({offset}, {value})")
 
     def any_lane(self, node: UOp, scope: Scope) -> bool:
-        return bool(scope.lanes) and (scope.mask != "True" or any(self.varies(s, scope) for s in node.src[1:]))
+        return bool(scope.lanes) and (
+            scope.mask != "True" or any(self.varies(s, scope) for s in node.src[1:])
+        )
 
     def fold(self, node: UOp, scope: Scope) -> None:
         arg = cast(FoldArg, node.arg)
         n = arg.n
         extent, targets = node.src[0], node.src[1 : 1 + n]
         values, combines = node.src[1 + n : 1 + 2 * n], node.src[1 + 2 * n :]
-        inner = Scope(scope, scope.depth + 1, (*scope.axes, arg.axis), scope.lanes, scope.mask)
+        inner = Scope(
+            scope, scope.depth + 1, (*scope.axes, arg.axis), scope.lanes, scope.mask
+        )
         rows, state = self.fresh("r"), self.fresh("r")
         self.emit(scope, f"{rows} = []")
-        self.emit(scope, f"for i{arg.axis} in range({self.value(extent, scope, {})}):")
+        self.emit(
+            scope, f"for i{arg.axis} in range({self.value(extent, scope, {})}):"
+        )
         local: dict[UOp, str] = {}
         parts = [self.value(v, inner, local) for v in values]
         self.emit(inner, f"{rows}.append(({', '.join(parts)},))")
         scope.body += inner.lines()
-        self.emit(scope, f"{state} = fold({rows}, {self.combine(combines, n, scope)})")
+        self.emit(
+            scope, f"{state} = fold({rows}, {self.combine(combines, n, scope)})"
+        )
         for k, target in enumerate(targets):
             offset = self.value(target.src[1], scope, {})
-            wide = bool(scope.lanes) and any(self.varies(s, scope) for s in (target.src[1], *values))
+            wide = bool(scope.lanes) and any(
+                self.varies(s, scope) for s in (target.src[1], *values)
+            )
             self.write(target.src[0], offset, f"{state}[{k}]", "True", scope, wide)
 
     def combine(self, combines: tuple[UOp, ...], n: int, scope: Scope) -> str:
         """A function of two states, written at its place so that it sees sizes and outer counters."""
         name = self.fresh("f")
         inner = Scope(scope, scope.depth + 1, scope.axes, scope.lanes, scope.mask)
-        self.emit(scope, f"def {name}({', '.join(f'st{k}' for k in range(2 * n))}):")
+        self.emit(
+            scope, f"def {name}({', '.join(f'st{k}' for k in range(2 * n))}):"
+        )
         local: dict[UOp, str] = {}
         parts = [self.value(c, inner, local) for c in combines]
         self.emit(inner, f"return ({', '.join(parts)},)")
@@ -209,14 +268,20 @@ class TreeProgram:
 
     def memory(self, buffer: UOp) -> str:
         if buffer not in self.buffers:
-            raise SpecError(f"{buffer.op.name} is used as memory before its place in the tree, or is no argument")
+            raise SpecError(
+                f"{buffer.op.name} is used as memory before its place in the tree, or is no argument"
+            )
         return self.buffers[buffer]
 
     # --- expressions ----------------------------------------------------------------------------------------------
 
     def value(self, root: UOp, scope: Scope, local: dict[UOp, str]) -> str:
         """The name of a value; `local` holds what this statement has computed already."""
-        todo = root.toposort(lambda u: u not in local and u.op not in (Ops.AXIS, Ops.STAGE, Ops.PARAM))
+        todo = root.toposort(
+            lambda u: (
+                u not in local and u.op not in (Ops.AXIS, Ops.STAGE, Ops.PARAM)
+            )
+        )
         for node in todo:
             if node not in local and node.op not in (Ops.STAGE, Ops.PARAM):
                 local[node] = self.compute(node, scope, local)
@@ -256,7 +321,9 @@ class TreeProgram:
         while place.outer is not None and axes <= set(place.outer.axes):
             place = place.outer
         if node not in place.known:
-            place.known[node] = self.bind(place.first, place, self.formula(node, local))
+            place.known[node] = self.bind(
+                place.first, place, self.formula(node, local)
+            )
         return place.known[node]
 
     def bind(self, lines: list[Line], scope: Scope, formula: str) -> str:
@@ -280,7 +347,9 @@ class TreeProgram:
         if not wide and scope.mask == "True":
             plain = f"{name}.load({local[offset]})"
             return plain if not masked else f"{plain} if {mask} else {other}"
-        plain = f"{name}.gather(np.asarray({local[offset]}), {_both(scope.mask, mask)})"
+        plain = (
+            f"{name}.gather(np.asarray({local[offset]}), {_both(scope.mask, mask)})"
+        )
         return plain if not masked else f"np.where({mask}, {plain}, {other})"
 
     def varies(self, node: UOp, scope: Scope) -> bool:
@@ -288,14 +357,18 @@ class TreeProgram:
         if not scope.lanes:
             return False
         facts = self.facts(node)
-        return bool(facts.axes & set(scope.lanes)) or (scope.mask != "True" and facts.impure)
+        return bool(facts.axes & set(scope.lanes)) or (
+            scope.mask != "True" and facts.impure
+        )
 
     def facts(self, root: UOp) -> Facts:
         """What a node depends on, remembered: expressions share most of their nodes."""
         if root not in self.known_facts:
             for node in root.toposort(lambda u: u not in self.known_facts):
                 if node not in self.known_facts:
-                    self.known_facts[node] = _facts(node, [self.known_facts[s] for s in node.src])
+                    self.known_facts[node] = _facts(
+                        node, [self.known_facts[s] for s in node.src]
+                    )
         return self.known_facts[root]
 
     def constant(self, value: object) -> str:
@@ -316,19 +389,26 @@ def _at(value: Any, lane: tuple[int, ...] | None) -> Any:
         return value
     if lane is None:
         return "any lane"
-    own = tuple(k if n > 1 else 0 for k, n in zip(lane[len(lane) - value.ndim :], value.shape, strict=True))
+    own = tuple(
+        k if n > 1 else 0
+        for k, n in zip(lane[len(lane) - value.ndim :], value.shape, strict=True)
+    )
     return int(value[own])
 
 
 def _facts(node: UOp, parts: list[Facts]) -> Facts:
     own = {cast(AxisArg, node.arg).id} if node.op is Ops.AXIS else set()
     axes = frozenset(own.union(*(p.axes for p in parts)))
-    return Facts(axes, node.op in (Ops.LOAD, Ops.STATE) or any(p.impure for p in parts))
+    return Facts(
+        axes, node.op in (Ops.LOAD, Ops.STATE) or any(p.impure for p in parts)
+    )
 
 
 def _exact_constant(node: UOp) -> Any:
     """A constant with all its bits, those of a nan too."""
-    stored = np.array(cast(ConstArg, node.arg).bits, f"u{node.dtype.itemsize}").view(dt.to_numpy(node.dtype))[()]
+    stored = np.array(
+        cast(ConstArg, node.arg).bits, f"u{node.dtype.itemsize}"
+    ).view(dt.to_numpy(node.dtype))[()]
     return meaning.load(node.dtype, stored)
 
 

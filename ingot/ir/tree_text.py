@@ -72,7 +72,11 @@ def _formula(root: UOp) -> tuple[str, int]:
 
 def _short(part: tuple[str, int]) -> tuple[str, int]:
     text, rank = part
-    return part if len(text) <= LONGEST else (f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}", rank)
+    return (
+        part
+        if len(text) <= LONGEST
+        else (f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}", rank)
+    )
 
 
 def _node(node: UOp, parts: list[tuple[str, int]]) -> tuple[str, int]:
@@ -197,7 +201,11 @@ def _barrier(node: UOp) -> Iterator[str | UOp]:
 def _fold(node: UOp) -> Iterator[str | UOp]:
     arg = cast(FoldArg, node.arg)
     parts = [expression(s) for s in node.src[1:]]
-    targets, values, combines = parts[: arg.n], parts[arg.n : 2 * arg.n], parts[2 * arg.n :]
+    targets, values, combines = (
+        parts[: arg.n],
+        parts[arg.n : 2 * arg.n],
+        parts[2 * arg.n :],
+    )
     yield f"fold i{arg.axis} in range({expression(node.src[0])}):  # {arg.kind.value}"
     for target, value, combine in zip(targets, values, combines, strict=True):
         yield f"{target} = fold({value}; {combine})"

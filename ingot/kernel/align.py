@@ -5,8 +5,9 @@ m[f] over r;  out[i, j] reads m[i]   ->   for i: m over r; for j: out
 
 from __future__ import annotations
 
-from ingot.kernel.moves import compute_at, fuse, reorder
+from ingot.kernel.moves import fuse, reorder
 from ingot.kernel.nest import Kernel, Nest, Store
+from ingot.kernel.staging import compute_at
 
 
 def readers_of(kernel: Kernel, nest: Nest) -> list[Nest]:
@@ -28,9 +29,13 @@ def align(kernel: Kernel) -> Kernel:
             continue
         reader = readers[-1]
         kernel = _outermost(kernel, reader.name)
-        shared = shared_axes(kernel, kernel.nest(nest.name), kernel.nest(reader.name))
+        shared = shared_axes(
+            kernel, kernel.nest(nest.name), kernel.nest(reader.name)
+        )
         if shared:
-            kernel = compute_at(kernel, nest.name, reader.name, kernel.loops[shared[-1]].name)
+            kernel = compute_at(
+                kernel, nest.name, reader.name, kernel.loops[shared[-1]].name
+            )
     return kernel
 
 
@@ -53,7 +58,10 @@ def common_loops(kernel: Kernel) -> tuple[int, ...]:
     first = kernel.nests[0].loops
     for nest in kernel.nests[1:]:
         length = 0
-        while length < min(len(first), len(nest.loops)) and first[length] == nest.loops[length]:
+        while (
+            length < min(len(first), len(nest.loops))
+            and first[length] == nest.loops[length]
+        ):
             length += 1
         first = first[:length]
     reduced = {a for n in kernel.nests for a in n.reduced}
@@ -63,7 +71,9 @@ def common_loops(kernel: Kernel) -> tuple[int, ...]:
     return first
 
 
-def fuse_all(kernel: Kernel, axes: tuple[int, ...], name: str) -> tuple[Kernel, str]:
+def fuse_all(
+    kernel: Kernel, axes: tuple[int, ...], name: str
+) -> tuple[Kernel, str]:
     """One loop in place of several neighbouring ones, outermost first."""
     names = [kernel.loops[a].name for a in axes]
     whole = names[0]

@@ -15,10 +15,11 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope
 from ingot.kernel.align import align, fuse_all
 from ingot.kernel.maps import lanes
-from ingot.kernel.moves import bind, detach, edge, layout, reorder, split, stage, unroll, vector
+from ingot.kernel.moves import bind, detach, edge, reorder, split, unroll, vector
 from ingot.kernel.nest import Edge, Kernel, Nest, Reduce, Store, axes_in
 from ingot.kernel.plan import Plan, expected
 from ingot.kernel.reduction import rfactor
+from ingot.kernel.staging import layout, stage
 from ingot.kernel.structure import contraction, unit_axis
 from ingot.target import Target
 
@@ -81,7 +82,10 @@ def _roles(kernel: Kernel, nest: Nest) -> tuple[tuple[int, ...], ...]:
     assert isinstance(body, Reduce)
     sides = [axes_in(s) for s in body.values[0].src]
     free = nest.dims
-    alone = [tuple(a for a in free if a in sides[n] and a not in sides[1 - n]) for n in (0, 1)]
+    alone = [
+        tuple(a for a in free if a in sides[n] and a not in sides[1 - n])
+        for n in (0, 1)
+    ]
     stored = _stored_axis(kernel, nest)
     column = 0 if stored in alone[0] else 1
     batch = tuple(a for a in free if a not in alone[0] and a not in alone[1])
@@ -90,28 +94,44 @@ def _roles(kernel: Kernel, nest: Nest) -> tuple[tuple[int, ...], ...]:
 
 def _stored_axis(kernel: Kernel, nest: Nest) -> int | None:
     output = kernel.nests[-1]
-    return unit_axis(kernel, output, output.body.offset) if isinstance(output.body, Store) else None
+    return (
+        unit_axis(kernel, output, output.body.offset)
+        if isinstance(output.body, Store)
+        else None
+    )
 
 
-def _single(kernel: Kernel, name: str, roles: tuple[tuple[int, ...], ...]) -> tuple[Kernel, Roles]:
+def _single(
+    kernel: Kernel, name: str, roles: tuple[tuple[int, ...], ...]
+) -> tuple[Kernel, Roles]:
     """Several axes in one role become one loop."""
     batch, row, column, left = roles
     names = {a: kernel.loops[a].name for a in kernel.loops}
-    batches, rows, columns = ([names[a] for a in axes] for axes in (batch, row, column))
+    batches, rows, columns = (
+        [names[a] for a in axes] for axes in (batch, row, column)
+    )
     inner = [names[a] for a in kernel.nest(name).reduced]
     free = [n.name for n in kernel.nests if set(row) <= set(n.loops)]
     for nest in free:
-        others = [names[a] for a in kernel.nest(nest).loops if names[a] not in (*batches, *rows, *columns)]
+        others = [
+            names[a]
+            for a in kernel.nest(nest).loops
+            if names[a] not in (*batches, *rows, *columns)
+        ]
         kernel = reorder(kernel, nest, *batches, *rows, *columns, *others)
         if set(row) <= set(kernel.nest(nest).dims):
             kernel = layout(kernel, nest, *batches, *rows, *columns)
     kernel, one_row = fuse_all(kernel, row, "row")
     kernel, one_column = fuse_all(kernel, column, "column")
-    kernel, one_inner = fuse_all(kernel, tuple(kernel.loop(n).axis for n in inner), "inner")
+    kernel, one_inner = fuse_all(
+        kernel, tuple(kernel.loop(n).axis for n in inner), "inner"
+    )
     return kernel, Roles(tuple(batches), one_row, one_column, one_inner, left[0])
 
 
-def _tile(columns: UOp, hints: Mapping[UOp, int], wide: int) -> tuple[Tile, tuple[UOp, ...]]:
+def _tile(
+    columns: UOp, hints: Mapping[UOp, int], wide: int
+) -> tuple[Tile, tuple[UOp, ...]]:
     known = expected(columns, hints)
     guards: list[UOp] = []
     for limit, tile in TILES:
@@ -124,7 +144,15 @@ def _tile(columns: UOp, hints: Mapping[UOp, int], wide: int) -> tuple[Tile, tupl
     return TILES[-1][1], tuple(guards)
 
 
-def _tiled(kernel: Kernel, name: str, roles: Roles, tile: Tile, block: UOp, wide: int, shallow: bool) -> Kernel:
+def _tiled(
+    kernel: Kernel,
+    name: str,
+    roles: Roles,
+    tile: Tile,
+    block: UOp,
+    wide: int,
+    shallow: bool,
+) -> Kernel:
     kernel = split(kernel, roles.row, block, "ic", "im")
     kernel = split(kernel, "im", tile.rows, "ir", "ii")
     kernel = split(kernel, roles.column, tile.vectors * wide, "jo", "jn")
@@ -135,17 +163,25 @@ def _tiled(kernel: Kernel, name: str, roles: Roles, tile: Tile, block: UOp, wide
     if not shallow:
         kernel = split(kernel, roles.inner, DEPTH, "kb", "kd")
         kernel = rfactor(kernel, name, "kb", name=f"{name}_block")
-        kernel = reorder(kernel, name, *batch, "ic", "kb", "jo", "ir", "ii", "ju", "jv")
+        kernel = reorder(
+            kernel, name, *batch, "ic", "kb", "jo", "ir", "ii", "ju", "jv"
+        )
         summed, blocks, k = f"{name}_block", ("kb",), "kd"
-    kernel = reorder(kernel, summed, *batch, "ic", *blocks, "jo", "ir", k, "ii", "ju", "jv")
+    kernel = reorder(
+        kernel, summed, *batch, "ic", *blocks, "jo", "ir", k, "ii", "ju", "jv"
+    )
     kernel = _followers(kernel, name, batch)
     kernel = _reductions(kernel, name, (*batch, "ic"))
     kernel = _pack_columns(kernel, summed, roles, (*blocks, k), wide)
-    kernel = _pack_rows(kernel, summed, roles, "kb" if blocks else "ic", k, tile.rows)
+    kernel = _pack_rows(
+        kernel, summed, roles, "kb" if blocks else "ic", k, tile.rows
+    )
     kernel = vector(unroll(unroll(kernel, "ii"), "ju"), "jv")
     kernel = split(kernel, k, DEEP_UNROLL, "ks", "ku")
     kernel = edge(unroll(kernel, "ku"), "ks", Edge.PEEL)
-    kernel, chunk = fuse_all(kernel, tuple(kernel.loop(n).axis for n in (*batch, "ic")), "tile")
+    kernel, chunk = fuse_all(
+        kernel, tuple(kernel.loop(n).axis for n in (*batch, "ic")), "tile"
+    )
     return bind(kernel, chunk, LoopKind.CHUNK)
 
 
@@ -154,7 +190,9 @@ def _followers(kernel: Kernel, name: str, batch: tuple[str, ...]) -> Kernel:
     position = [n.name for n in kernel.nests].index(name)
     for nest in kernel.nests[position + 1 :]:
         have = [kernel.loops[a].name for a in nest.loops]
-        wanted = [n for n in (*batch, "ic", "jo", "ir", "ii", "ju", "jv") if n in have]
+        wanted = [
+            n for n in (*batch, "ic", "jo", "ir", "ii", "ju", "jv") if n in have
+        ]
         rest = [n for n in have if n not in wanted]
         kernel = reorder(kernel, nest.name, *wanted, *rest)
     return kernel
@@ -169,7 +207,9 @@ def _reductions(kernel: Kernel, name: str, grid: tuple[str, ...]) -> Kernel:
         inside = follower
         if outside:
             if len(outside) < len(grid):
-                raise MoveError(f"{follower} reduces over some of the loops {grid} that threads share, not all")
+                raise MoveError(
+                    f"{follower} reduces over some of the loops {grid} that threads share, not all"
+                )
             inside = f"{follower}_thread"
             kernel = rfactor(kernel, follower, *outside, name=inside)
             for loop in outside:
@@ -185,11 +225,21 @@ def _operand(kernel: Kernel, nest: str, left: bool, roles: Roles) -> UOp:
     return body.values[0].src[roles.left if left else 1 - roles.left]
 
 
-def _pack_columns(kernel: Kernel, nest: str, roles: Roles, inner: tuple[str, ...], wide: int) -> Kernel:
+def _pack_columns(
+    kernel: Kernel, nest: str, roles: Roles, inner: tuple[str, ...], wide: int
+) -> Kernel:
     """b[k, j]   ->   panels [jo][k][columns of a tile], packed by all threads before the tiles start."""
     value = _operand(kernel, nest, False, roles)
     batch = tuple(b for b in roles.batch if kernel.loop(b).axis in axes_in(value))
-    kernel = stage(kernel, nest, value, None, "b", Scope.PACKED, (*batch, "jo", *inner, "ju", "jv"))
+    kernel = stage(
+        kernel,
+        nest,
+        value,
+        None,
+        "b",
+        Scope.PACKED,
+        (*batch, "jo", *inner, "ju", "jv"),
+    )
     kernel = unroll(kernel, "b.ju")
     if not _turned(kernel, "b", f"b.{inner[-1]}"):
         kernel = vector(kernel, "b.jv")
@@ -200,7 +250,9 @@ def _pack_columns(kernel: Kernel, nest: str, roles: Roles, inner: tuple[str, ...
     return bind(kernel, panel, LoopKind.CHUNK)
 
 
-def _pack_rows(kernel: Kernel, nest: str, roles: Roles, at: str, k: str, rows: int) -> Kernel:
+def _pack_rows(
+    kernel: Kernel, nest: str, roles: Roles, at: str, k: str, rows: int
+) -> Kernel:
     """a[i, k]   ->   panels [ir][k][rows of a tile], packed by the thread that uses them."""
     value = _operand(kernel, nest, True, roles)
     kernel = stage(kernel, nest, value, at, "a", Scope.PACKED, ("ir", k, "ii"))
@@ -213,7 +265,10 @@ def _turned(kernel: Kernel, fill: str, inner: str) -> bool:
     """The tile is stored along another axis than the one its source lies along: a plain load along `inner`."""
     nest = kernel.nest(fill)
     value = nest.expressions()[0]
-    return value.op is Ops.LOAD and unit_axis(kernel, nest, value.src[1]) == kernel.loop(inner).axis
+    return (
+        value.op is Ops.LOAD
+        and unit_axis(kernel, nest, value.src[1]) == kernel.loop(inner).axis
+    )
 
 
 def _turn(kernel: Kernel, fill: str, inner: str, across: str, wide: int) -> Kernel:
@@ -225,6 +280,14 @@ def _turn(kernel: Kernel, fill: str, inner: str, across: str, wide: int) -> Kern
     kernel = reorder(kernel, fill, *order, f"{inner}_o", f"{inner}_t", across)
     value = kernel.nest(fill).expressions()[0]
     turn = f"{fill}_turn"
-    kernel = stage(kernel, fill, value, f"{inner}_o", turn, Scope.REGISTER, (across, f"{inner}_t"))
+    kernel = stage(
+        kernel,
+        fill,
+        value,
+        f"{inner}_o",
+        turn,
+        Scope.REGISTER,
+        (across, f"{inner}_t"),
+    )
     kernel = vector(unroll(kernel, f"{turn}.{across}"), f"{turn}.{inner}_t")
     return vector(unroll(kernel, f"{inner}_t"), across)

@@ -26,13 +26,17 @@ def all_of(conditions: list[UOp]) -> UOp | None:
 
 
 def loop_node(loop: Loop, extent: UOp, body: tuple[UOp, ...]) -> UOp:
-    return UOp(Ops.LOOP, dt.void, (extent, *body), LoopArg(loop.axis, loop.kind, loop.name))
+    return UOp(
+        Ops.LOOP, dt.void, (extent, *body), LoopArg(loop.axis, loop.kind, loop.name)
+    )
 
 
 Extents = Mapping[UOp, UOp | int]
 
 
-def peeled(loop: Loop, tails: list[Loop], body: tuple[UOp, ...], most: Extents) -> list[UOp]:
+def peeled(
+    loop: Loop, tails: list[Loop], body: tuple[UOp, ...], most: Extents
+) -> list[UOp]:
     """for io in 0..tiles: ask   ->   for io in 0..full: do not ask;  if full < tiles: io = full, ask
 
     In the last tile, an unrolled loop over nothing but memory becomes a loop that ends where the extent does.
@@ -40,8 +44,12 @@ def peeled(loop: Loop, tails: list[Loop], body: tuple[UOp, ...], most: Extents) 
     assert loop.full is not None
     answers = in_full_tiles(loop, tails, most)
     main = tuple(settled(s, answers) for s in body)
-    plain = [t for t in tails if t.kind is LoopKind.UNROLL and not _in_a_tile(t, body)]
-    rest = tuple(_rolled(settled(s, {t.inside: TRUE for t in plain}), plain) for s in body)
+    plain = [
+        t for t in tails if t.kind is LoopKind.UNROLL and not _in_a_tile(t, body)
+    ]
+    rest = tuple(
+        _rolled(settled(s, {t.inside: TRUE for t in plain}), plain) for s in body
+    )
     last = tuple(substitute(s, {loop.counter: loop.full}) for s in rest)
     more = loop.full < loop.extent
     return [loop_node(loop, loop.full, main), UOp(Ops.WHEN, dt.void, (more, *last))]
@@ -50,20 +58,33 @@ def peeled(loop: Loop, tails: list[Loop], body: tuple[UOp, ...], most: Extents) 
 def _in_a_tile(loop: Loop, body: tuple[UOp, ...]) -> bool:
     """The loop's counter chooses a register, or what is written in a tile: readers may ask for all of it."""
     for node in UOp(Ops.SINK, dt.void, body).toposort():
-        if node.op not in (Ops.LOAD, Ops.STORE) or loop.counter not in node.src[1].toposort():
+        if (
+            node.op not in (Ops.LOAD, Ops.STORE)
+            or loop.counter not in node.src[1].toposort()
+        ):
             continue
-        if _is_register(node.src[0]) or (node.op is Ops.STORE and node.src[0].op is Ops.STAGE):
+        if _is_register(node.src[0]) or (
+            node.op is Ops.STORE and node.src[0].op is Ops.STAGE
+        ):
             return True
     return False
 
 
 def _is_register(buffer: UOp) -> bool:
-    return buffer.op is Ops.STAGE and cast(StageArg, buffer.arg).scope is Scope.REGISTER
+    return (
+        buffer.op is Ops.STAGE
+        and cast(StageArg, buffer.arg).scope is Scope.REGISTER
+    )
 
 
 def _rolled(statement: UOp, loops: list[Loop]) -> UOp:
     """Unrolled loops written as loops with their exact extents, and with counters of their own."""
-    own = {lp.axis: replace(lp, axis=lp.axis + REST, name=f"{lp.name}_rest", kind=LoopKind.LOOP) for lp in loops}
+    own = {
+        lp.axis: replace(
+            lp, axis=lp.axis + REST, name=f"{lp.name}_rest", kind=LoopKind.LOOP
+        )
+        for lp in loops
+    }
     changed: dict[UOp, UOp] = {lp.counter: own[lp.axis].counter for lp in loops}
     extents = {a: substitute(lp.extent, changed) for a, lp in own.items()}
     for node in statement.toposort():

@@ -25,10 +25,16 @@ from ingot.kernel.structure import contraction
 from ingot.target import SM90A, GpuTarget
 
 
-def choose(kernel: Kernel, hints: Mapping[UOp, int] | None = None, target: GpuTarget = SM90A) -> Kernel:
+def choose(
+    kernel: Kernel,
+    hints: Mapping[UOp, int] | None = None,
+    target: GpuTarget = SM90A,
+) -> Kernel:
     """The moves for a kernel on this GPU."""
     sizes = hints or {}
-    width = min(target.vector_bytes // widest(nest).itemsize for nest in kernel.nests)
+    width = min(
+        target.vector_bytes // widest(nest).itemsize for nest in kernel.nests
+    )
     kernel = aligned(kernel, width, sizes)
     if any(contraction(kernel, nest) for nest in kernel.nests):
         return gpu_tiles.contraction_tiles(kernel, width, sizes)

@@ -33,7 +33,13 @@ def turns(kernel: Kernel, nest: Nest) -> bool:
     return unit is not None and bool(units - {None, unit})
 
 
-def elementwise(kernel: Kernel, nest: str, width: int, threads: int = THREADS, in_flight: int = IN_FLIGHT) -> Kernel:
+def elementwise(
+    kernel: Kernel,
+    nest: str,
+    width: int,
+    threads: int = THREADS,
+    in_flight: int = IN_FLIGHT,
+) -> Kernel:
     """All axes as one; each thread has `in_flight` vectors, a block's width apart from each other."""
     if not kernel.nest(nest).loops:
         return kernel

@@ -16,9 +16,10 @@ from ingot.ir.rewrite import substitute
 from ingot.kernel.align import common_loops, fuse_all
 from ingot.kernel.gpu_maps import elementwise
 from ingot.kernel.launch import WARP, order, rounds, tiles, vectors_of, whole_tiles
-from ingot.kernel.moves import bind, detach, share, stage, unroll, vector
+from ingot.kernel.moves import bind, detach, unroll, vector
 from ingot.kernel.nest import Kernel, Nest, Reduce, axes_in
 from ingot.kernel.reduction import rfactor
+from ingot.kernel.staging import share, stage
 from ingot.kernel.structure import DEAR, loads_of
 
 MOST_THREADS = 1024
@@ -26,7 +27,9 @@ ROUNDS = 8  # vectors of a resident row that one thread holds
 IN_FLIGHT = 4  # vectors on their way at once in a loop
 LOOPED_THREADS = 256
 
-Loops = dict[str, tuple[str, ...]]  # nest -> its loops inside the row: rounds, warp, lane, element of a vector
+Loops = dict[
+    str, tuple[str, ...]
+]  # nest -> its loops inside the row: rounds, warp, lane, element of a vector
 
 
 def plan(kernel: Kernel, width: int, hints: Mapping[UOp, int]) -> Kernel:
@@ -54,7 +57,9 @@ def by_row(kernel: Kernel) -> Kernel:
 
 
 def _own(kernel: Kernel, nest: Nest) -> tuple[int, ...]:
-    return tuple(a for a in nest.loops if kernel.loops[a].kind is not LoopKind.BLOCK)
+    return tuple(
+        a for a in nest.loops if kernel.loops[a].kind is not LoopKind.BLOCK
+    )
 
 
 def _length(kernel: Kernel, nest: Nest, hints: Mapping[UOp, int]) -> int:
@@ -68,12 +73,16 @@ def _length(kernel: Kernel, nest: Nest, hints: Mapping[UOp, int]) -> int:
 # --- a row in registers -----------------------------------------------------------------------------------------------
 
 
-def resident(kernel: Kernel, width: int, threads: int, count: int = ROUNDS) -> Kernel:
+def resident(
+    kernel: Kernel, width: int, threads: int, count: int = ROUNDS
+) -> Kernel:
     """Rows of at most threads * count * width elements: read once, kept in registers, written once."""
     loops: Loops = {}
     for nest in kernel.nests:
         for axis in _own(kernel, nest):
-            kernel, loops[nest.name] = _spread(kernel, kernel.loops[axis].name, width, threads, count)
+            kernel, loops[nest.name] = _spread(
+                kernel, kernel.loops[axis].name, width, threads, count
+            )
     for name in list(loops):
         if kernel.nest(name).reduced:
             kernel = _keep_loads(kernel, name, loops)
@@ -85,7 +94,9 @@ def resident(kernel: Kernel, width: int, threads: int, count: int = ROUNDS) -> K
     return kernel
 
 
-def _spread(kernel: Kernel, j: str, width: int, threads: int, count: int) -> tuple[Kernel, tuple[str, ...]]:
+def _spread(
+    kernel: Kernel, j: str, width: int, threads: int, count: int
+) -> tuple[Kernel, tuple[str, ...]]:
     kernel = vectors_of(kernel, j, width, f"{j}_q", f"{j}_v")
     kernel = rounds(kernel, f"{j}_q", threads, count)
     return kernel, (f"{j}_q_k", f"{j}_q_t_w", f"{j}_q_t_l", f"{j}_v")
@@ -117,7 +128,9 @@ def _keep_dear(kernel: Kernel, name: str, loops: Loops) -> Kernel:
     return kernel
 
 
-def _keep(kernel: Kernel, name: str, value: UOp, kept: str, loops: Loops) -> tuple[Kernel, int]:
+def _keep(
+    kernel: Kernel, name: str, value: UOp, kept: str, loops: Loops
+) -> tuple[Kernel, int]:
     """Stage a value in registers, and let the other passes that compute it read it there."""
     row = kernel.loops[kernel.nest(name).loops[0]].name
     kernel = stage(kernel, name, value, row, kept, Scope.REGISTER)
@@ -137,7 +150,11 @@ def _keep(kernel: Kernel, name: str, value: UOp, kept: str, loops: Loops) -> tup
 def _marked(kernel: Kernel, loops: Loops) -> Kernel:
     """Memory is touched in vectors, registers one by one."""
     for name, own in loops.items():
-        kernel = unroll(kernel, own[-1]) if kernel.nest(name).reduced else vector(kernel, own[-1])
+        kernel = (
+            unroll(kernel, own[-1])
+            if kernel.nest(name).reduced
+            else vector(kernel, own[-1])
+        )
     return kernel
 
 
@@ -150,18 +167,31 @@ def combined(kernel: Kernel, name: str, warp: str, lane: str) -> Kernel:
 # --- a row in a loop --------------------------------------------------------------------------------------------------
 
 
-def looped(kernel: Kernel, width: int, threads: int = LOOPED_THREADS, count: int = IN_FLIGHT) -> Kernel:
+def looped(
+    kernel: Kernel,
+    width: int,
+    threads: int = LOOPED_THREADS,
+    count: int = IN_FLIGHT,
+) -> Kernel:
     """Rows of any length: every pass loops over the row, with `count` vectors a thread on their way at once."""
     for nest in kernel.nests:
         for axis in _own(kernel, nest):
-            kernel = _pass(kernel, nest.name, kernel.loops[axis].name, width, threads, count)
+            kernel = _pass(
+                kernel, nest.name, kernel.loops[axis].name, width, threads, count
+            )
     return kernel
 
 
-def _pass(kernel: Kernel, name: str, j: str, width: int, threads: int, count: int) -> Kernel:
+def _pass(
+    kernel: Kernel, name: str, j: str, width: int, threads: int, count: int
+) -> Kernel:
     kernel = vectors_of(kernel, j, width, f"{j}_q", f"{j}_v")
     kernel = tiles(kernel, f"{j}_q", threads, count)
-    row = [kernel.loops[a].name for a in kernel.nest(name).loops if kernel.loops[a].kind is LoopKind.BLOCK]
+    row = [
+        kernel.loops[a].name
+        for a in kernel.nest(name).loops
+        if kernel.loops[a].kind is LoopKind.BLOCK
+    ]
     warp, lane, ahead = f"{j}_q_t_w", f"{j}_q_t_l", f"{j}_q_u"
     kernel = order(kernel, name, *row, f"{j}_q_o", warp, lane, ahead)
     if not kernel.nest(name).reduced:
@@ -174,7 +204,9 @@ def _pass(kernel: Kernel, name: str, j: str, width: int, threads: int, count: in
 def _load_ahead(kernel: Kernel, name: str, at: str, lane: str) -> Kernel:
     """All vectors of an iteration are asked for before the first is used."""
     axis = kernel.loop(lane).axis
-    loads = [load for load in loads_of(kernel.nest(name)) if axis in axes_in(load.src[1])]
+    loads = [
+        load for load in loads_of(kernel.nest(name)) if axis in axes_in(load.src[1])
+    ]
     for number, load in enumerate(loads):
         part = f"{name}_in{number}"
         kernel = stage(kernel, name, load, at, part, Scope.REGISTER)
@@ -185,7 +217,13 @@ def _load_ahead(kernel: Kernel, name: str, at: str, lane: str) -> Kernel:
 # --- one result -------------------------------------------------------------------------------------------------------
 
 
-def whole(kernel: Kernel, width: int, blocks: int, threads: int = LOOPED_THREADS, count: int = IN_FLIGHT) -> Kernel:
+def whole(
+    kernel: Kernel,
+    width: int,
+    blocks: int,
+    threads: int = LOOPED_THREADS,
+    count: int = IN_FLIGHT,
+) -> Kernel:
     """Reductions over everything: each block a part, then one block over the parts; then what reads them."""
     for nest in kernel.nests:
         if nest.reduced:
@@ -195,7 +233,9 @@ def whole(kernel: Kernel, width: int, blocks: int, threads: int = LOOPED_THREADS
     return kernel
 
 
-def _by_blocks(kernel: Kernel, name: str, width: int, blocks: int, threads: int, count: int) -> Kernel:
+def _by_blocks(
+    kernel: Kernel, name: str, width: int, blocks: int, threads: int, count: int
+) -> Kernel:
     kernel, flat = fuse_all(kernel, kernel.nest(name).loops, f"{name}_all")
     vectors, lane = f"{flat}_q", f"{flat}_v"
     kernel = vectors_of(kernel, flat, width, vectors, lane)

@@ -14,9 +14,10 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
 from ingot.kernel.align import align
 from ingot.kernel.launch import onto_threads, vectors_of, whole_tiles
-from ingot.kernel.moves import bind, fuse, layout, reorder, split, stage, unroll, vector
+from ingot.kernel.moves import bind, fuse, reorder, split, unroll, vector
 from ingot.kernel.nest import Kernel, Nest, Reduce, Store, axes_in
 from ingot.kernel.specialise import multiple_of, predicate
+from ingot.kernel.staging import layout, stage
 from ingot.kernel.structure import contraction, loads_of, unit_axis
 
 TURN_TILE = 64
@@ -78,27 +79,48 @@ def _directions(kernel: Kernel, nest: Nest) -> tuple[str, str]:
     return kernel.loops[across[0] or 0].name, kernel.loops[along].name
 
 
-def _turned_loads(kernel: Kernel, name: str, blocks: list[str], rows: Side, columns: Side) -> Kernel:
+def _turned_loads(
+    kernel: Kernel, name: str, blocks: list[str], rows: Side, columns: Side
+) -> Kernel:
     """The loads along the rows, through shared memory: there they are the columns."""
     order = (*columns.inner, *rows.inner)
     axis = kernel.loop(rows.lane).axis
     nest = kernel.nest(name)
-    turned_loads = [u for u in loads_of(nest) if unit_axis(kernel, nest, u.src[1]) == axis]
+    turned_loads = [
+        u for u in loads_of(nest) if unit_axis(kernel, nest, u.src[1]) == axis
+    ]
     for number, load in enumerate(turned_loads):
         part = f"{name}_tile{number}"
-        kernel = stage(kernel, name, load, columns.block, part, Scope.SHARED, order, pad=(0, 0, 1, 0))
+        kernel = stage(
+            kernel,
+            name,
+            load,
+            columns.block,
+            part,
+            Scope.SHARED,
+            order,
+            pad=(0, 0, 1, 0),
+        )
         own = [f"{part}.{loop}" for loop in order]
         kernel = _square(kernel, part, blocks, (own[0], own[1]), (own[2], own[3]))
     return kernel
 
 
-def _square(kernel: Kernel, name: str, blocks: list[str], down: tuple[str, str], along: tuple[str, str]) -> Kernel:
+def _square(
+    kernel: Kernel,
+    name: str,
+    blocks: list[str],
+    down: tuple[str, str],
+    along: tuple[str, str],
+) -> Kernel:
     """A thread for each (down, along): it takes its rows one by one, and neighbouring columns as a vector."""
     rows, row = down
     columns, column = along
     kernel = reorder(kernel, name, *blocks, row, rows, columns, column)
     kernel = _side_by_side(kernel, name, rows, columns)
-    threads = int(kernel.loop(rows).capacity.value) * int(kernel.loop(columns).capacity.value)
+    threads = int(kernel.loop(rows).capacity.value) * int(
+        kernel.loop(columns).capacity.value
+    )
     kernel = fuse(kernel, rows, columns, f"{name}_t")
     kernel = onto_threads(kernel, f"{name}_t", threads)
     kernel = unroll(kernel, row)
@@ -147,7 +169,9 @@ class Roles:
     summed: str
 
 
-def contraction_tiles(kernel: Kernel, width: int, hints: Mapping[UOp, int], tile: Tile | None = None) -> Kernel:
+def contraction_tiles(
+    kernel: Kernel, width: int, hints: Mapping[UOp, int], tile: Tile | None = None
+) -> Kernel:
     """sum over k of a(i, k) * b(k, j)   ->   a and b through shared memory, the result in registers"""
     kernel = align(kernel)
     name = next(nest.name for nest in kernel.nests if contraction(kernel, nest))
@@ -160,7 +184,9 @@ def contraction_tiles(kernel: Kernel, width: int, hints: Mapping[UOp, int], tile
     kernel = split(kernel, k, tile.depth, f"{k}_b", f"{k}_s")
     blocks = [*roles.batch, f"{i}_b", columns.block]
     kernel = _on_blocks(kernel, blocks)
-    kernel = reorder(kernel, name, *blocks, f"{k}_b", f"{k}_s", f"{i}_s", *columns.inner)
+    kernel = reorder(
+        kernel, name, *blocks, f"{k}_b", f"{k}_s", f"{i}_s", *columns.inner
+    )
     kernel = _shared_operands(kernel, name, f"{k}_b", width, tile.threads)
     return _register_tiles(kernel, name, blocks, roles, tile)
 
@@ -171,7 +197,9 @@ def _tile(kernel: Kernel, summed: str, hints: Mapping[UOp, int]) -> Tile:
     return DEEP if is_deep else SHALLOW
 
 
-def _whole_depth(kernel: Kernel, loop: str, depth: int, hints: Mapping[UOp, int]) -> Kernel:
+def _whole_depth(
+    kernel: Kernel, loop: str, depth: int, hints: Mapping[UOp, int]
+) -> Kernel:
     """Where the summed axis is a multiple of the depth, a guard says so and no step asks for its end."""
     for size in kernel.loop(loop).extent.variables():
         if hints.get(size, 1) % depth == 0:
@@ -186,11 +214,15 @@ def _roles(kernel: Kernel, nest: Nest) -> Roles:
     left, right = (axes_in(operand) for operand in _product(nest).src)
     alone = [a for a in nest.dims if (a in left) != (a in right) and a != column]
     if column is None or len(alone) != 1 or len(nest.reduced) != 1:
-        raise MoveError(f"{nest.name}: wanted one row, one column and one summed axis; fuse the others first")
+        raise MoveError(
+            f"{nest.name}: wanted one row, one column and one summed axis; fuse the others first"
+        )
     batch = [a for a in nest.dims if a not in (column, *alone)]
     row, summed = alone[0], nest.reduced[0]
     names = {axis: loop.name for axis, loop in kernel.loops.items()}
-    return Roles([names[a] for a in batch], names[row], names[column], names[summed])
+    return Roles(
+        [names[a] for a in batch], names[row], names[column], names[summed]
+    )
 
 
 def _product(nest: Nest) -> UOp:
@@ -198,16 +230,26 @@ def _product(nest: Nest) -> UOp:
     return nest.body.values[0]
 
 
-def _shared_operands(kernel: Kernel, name: str, at: str, width: int, threads: int) -> Kernel:
+def _shared_operands(
+    kernel: Kernel, name: str, at: str, width: int, threads: int
+) -> Kernel:
     """Both operands in shared memory, the summed axis outermost, rows a vector longer than they need to be."""
     for number, label in enumerate("ab"):
         value = _product(kernel.nest(name)).src[number]
         used = axes_in(value)
-        loops = [loop for loop in _inside(kernel, name, at) if kernel.loop(loop).axis in used]
+        loops = [
+            loop
+            for loop in _inside(kernel, name, at)
+            if kernel.loop(loop).axis in used
+        ]
         part = f"{name}_{label}"
         pad = (0, width, 0)[: len(loops)]
-        kernel = stage(kernel, name, value, at, part, Scope.SHARED, tuple(loops), pad)
-        kernel = _fill(kernel, part, [f"{part}.{loop}" for loop in loops], width, threads)
+        kernel = stage(
+            kernel, name, value, at, part, Scope.SHARED, tuple(loops), pad
+        )
+        kernel = _fill(
+            kernel, part, [f"{part}.{loop}" for loop in loops], width, threads
+        )
     return kernel
 
 
@@ -217,7 +259,9 @@ def _inside(kernel: Kernel, name: str, at: str) -> list[str]:
     return names[names.index(at) + 1 :]
 
 
-def _fill(kernel: Kernel, part: str, loops: list[str], width: int, threads: int) -> Kernel:
+def _fill(
+    kernel: Kernel, part: str, loops: list[str], width: int, threads: int
+) -> Kernel:
     """All threads fill a tile: vectors along the axis that runs through memory, neighbours on neighbouring threads."""
     names = [kernel.loops[a].name for a in kernel.nest(part).loops]
     outer = [name for name in names if name not in loops]
@@ -233,7 +277,9 @@ def _fill(kernel: Kernel, part: str, loops: list[str], width: int, threads: int)
     return vector(kernel, lane)
 
 
-def _in_vectors(kernel: Kernel, part: str, loops: list[str], width: int) -> tuple[Kernel, list[str]]:
+def _in_vectors(
+    kernel: Kernel, part: str, loops: list[str], width: int
+) -> tuple[Kernel, list[str]]:
     """(row, column, element) loops of a tile; of two loops, the one along memory is split."""
     if len(loops) == 3:
         return kernel, loops
@@ -250,12 +296,16 @@ def _unit(kernel: Kernel, part: str, loops: list[str]) -> str:
     return found[0] if found else loops[-1]
 
 
-def _register_tiles(kernel: Kernel, name: str, blocks: list[str], roles: Roles, tile: Tile) -> Kernel:
+def _register_tiles(
+    kernel: Kernel, name: str, blocks: list[str], roles: Roles, tile: Tile
+) -> Kernel:
     """Each thread a square of squares: two groups of rows by two of columns, half a tile apart."""
     i, j, k = roles.row, roles.column, roles.summed
     kernel = split(kernel, f"{i}_s", tile.rows // 2, f"{i}_u", f"{i}_h")
     kernel = split(kernel, f"{i}_h", tile.square, f"{i}_t", f"{i}_v")
-    kernel = split(kernel, f"{j}_s", tile.columns // 2 // tile.square, f"{j}_u", f"{j}_t")
+    kernel = split(
+        kernel, f"{j}_s", tile.columns // 2 // tile.square, f"{j}_u", f"{j}_t"
+    )
     own = [f"{i}_u", f"{i}_v", f"{j}_u", f"{j}_v"]
     threads = [f"{i}_t", f"{j}_t"]
     kernel = reorder(kernel, name, *blocks, f"{k}_b", *threads, f"{k}_s", *own)
@@ -280,7 +330,9 @@ def _after(kernel: Kernel, name: str) -> list[str]:
     return names[names.index(name) + 1 :]
 
 
-def _operand_registers(kernel: Kernel, name: str, at: str, lanes: tuple[str, str]) -> Kernel:
+def _operand_registers(
+    kernel: Kernel, name: str, at: str, lanes: tuple[str, str]
+) -> Kernel:
     """A step's row of a and of b in registers before its products."""
     for number, label in enumerate("ab"):
         value = _product(kernel.nest(name)).src[number]

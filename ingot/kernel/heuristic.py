@@ -16,7 +16,9 @@ from ingot.kernel.structure import contraction, streams
 from ingot.target import Target
 
 
-def choose(kernel: Kernel, hints: Mapping[UOp, int], target: Target, noopt: bool = False) -> Plan:
+def choose(
+    kernel: Kernel, hints: Mapping[UOp, int], target: Target, noopt: bool = False
+) -> Plan:
     """The moves for a kernel on this CPU."""
     if noopt:
         return plain(kernel)

@@ -30,13 +30,17 @@ def onto_threads(kernel: Kernel, loop: str, threads: int) -> Kernel:
     return bind(kernel, f"{loop}_l", LoopKind.LANE)
 
 
-def vectors_of(kernel: Kernel, loop: str, width: int, outer: str, lane: str) -> Kernel:
+def vectors_of(
+    kernel: Kernel, loop: str, width: int, outer: str, lane: str
+) -> Kernel:
     """for j in 0..n   ->   for q: for v in 0..width: if q*width + v < n; nothing is asked where width divides n"""
     kernel = split(kernel, loop, width, outer, lane)
     return predicate(kernel, lane)
 
 
-def whole_tiles(kernel: Kernel, loop: str, by: int, outer: str, inner: str) -> Kernel:
+def whole_tiles(
+    kernel: Kernel, loop: str, by: int, outer: str, inner: str
+) -> Kernel:
     """for j in 0..n   ->   for o in 0..ceil(n/by): for i in 0..by: if o*by + i < n"""
     kernel = split(kernel, loop, by, outer, inner)
     return predicate(kernel, inner)

@@ -12,17 +12,34 @@ from ingot.errors import MoveError
 from ingot.ir import dtype as dt
 from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
-from ingot.ir.opcode import LoopKind, Ops, Scope, ValueArg
+from ingot.ir.opcode import LoopKind, Ops, ValueArg
 from ingot.ir.polynomial import polynomial
 from ingot.ir.rewrite import substitute
-from ingot.kernel.nest import GRID, THREADS, Edge, Kernel, Layout, Loop, Map, Nest, Reduce, Store, axes_in, values_in
+from ingot.kernel.nest import (
+    GRID,
+    THREADS,
+    Edge,
+    Kernel,
+    Loop,
+    Nest,
+    Reduce,
+    Store,
+    axes_in,
+    values_in,
+)
 
 
 def index(value: int) -> UOp:
     return UOp.const(dt.index, value)
 
 
-def split(kernel: Kernel, loop: str, by: int | UOp, outer: str | None = None, inner: str | None = None) -> Kernel:
+def split(
+    kernel: Kernel,
+    loop: str,
+    by: int | UOp,
+    outer: str | None = None,
+    inner: str | None = None,
+) -> Kernel:
     """for i in 0..n: s(i)   ->   for io in 0..ceil(n/by): for ii in 0..min(by, n - io*by): s(io*by + ii)
 
     Always legal: the last tile may be partial.
@@ -30,13 +47,24 @@ def split(kernel: Kernel, loop: str, by: int | UOp, outer: str | None = None, in
     old = kernel.loop(loop)
     factor = index(by) if isinstance(by, int) else by
     first = kernel.fresh_axis()
-    out = Loop(first, outer or f"{loop}o", _tiles(old.extent, factor), _tiles(old.capacity, factor))
-    rest = factor if _divides(factor, old.extent) else factor.minimum(old.extent - out.counter * factor).simplify()
+    out = Loop(
+        first,
+        outer or f"{loop}o",
+        _tiles(old.extent, factor),
+        _tiles(old.capacity, factor),
+    )
+    rest = (
+        factor
+        if _divides(factor, old.extent)
+        else factor.minimum(old.extent - out.counter * factor).simplify()
+    )
     out = replace(out, full=(old.extent // factor).simplify(), tile=(rest, factor))
     inn = Loop(first + 1, inner or f"{loop}i", rest, factor)
     whole = out.counter * factor + inn.counter
     changed = _replace_axis(kernel, old, (out, inn), whole, factor)
-    return changed.noted(f"split({loop!r}, {_text(by)}, {out.name!r}, {inn.name!r})")
+    return changed.noted(
+        f"split({loop!r}, {_text(by)}, {out.name!r}, {inn.name!r})"
+    )
 
 
 def _tiles(extent: UOp, factor: UOp) -> UOp:
@@ -55,30 +83,51 @@ def _text(by: int | UOp) -> str:
     return str(by) if isinstance(by, int) else "..."
 
 
-def _replace_axis(kernel: Kernel, old: Loop, new: tuple[Loop, Loop], whole: UOp, factor: UOp) -> Kernel:
+def _replace_axis(
+    kernel: Kernel, old: Loop, new: tuple[Loop, Loop], whole: UOp, factor: UOp
+) -> Kernel:
     """Rewrite one axis as two in loops, nests and reads."""
     mapping = {old.counter: whole}
-    table = {a: lp.substituted(mapping) for a, lp in kernel.loops.items() if a != old.axis}
+    table = {
+        a: lp.substituted(mapping)
+        for a, lp in kernel.loops.items()
+        if a != old.axis
+    }
     table |= {lp.axis: lp for lp in new}
-    split_dims = {n.id: [d == old.axis for d in n.dims] for n in kernel.nests if old.axis in n.dims}
+    split_dims = {
+        n.id: [d == old.axis for d in n.dims]
+        for n in kernel.nests
+        if old.axis in n.dims
+    }
 
-    within: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in table.values()}
+    within: dict[UOp, UOp | int] = {
+        lp.counter: lp.capacity for lp in table.values()
+    }
 
     def change(expression: UOp) -> UOp:
-        before = _split_reads(kernel, expression, split_dims, old.counter, new, factor)
+        before = _split_reads(
+            kernel, expression, split_dims, old.counter, new, factor
+        )
         after = substitute(before, mapping)
         return after if after is before else _plain_reads(after, new, within)
 
-    nests = tuple(_split_nest(n, old.axis, (new[0].axis, new[1].axis)).map(change) for n in kernel.nests)
+    nests = tuple(
+        _split_nest(n, old.axis, (new[0].axis, new[1].axis)).map(change)
+        for n in kernel.nests
+    )
     return replace(kernel, loops=table, nests=nests)
 
 
-def _plain_reads(expression: UOp, new: tuple[Loop, Loop], within: dict[UOp, UOp | int]) -> UOp:
+def _plain_reads(
+    expression: UOp, new: tuple[Loop, Loop], within: dict[UOp, UOp | int]
+) -> UOp:
     """Reads of nests at (o*8 + i) // 8 are reads at o."""
     axes = {loop.axis for loop in new}
 
     def plain(at: UOp) -> UOp:
-        apart = axes_in(at) & axes and any(u.op in (Ops.IDIV, Ops.MOD) for u in at.toposort())
+        apart = axes_in(at) & axes and any(
+            u.op in (Ops.IDIV, Ops.MOD) for u in at.toposort()
+        )
         return simplify(at, within) if apart else at
 
     changes: dict[UOp, UOp] = {}
@@ -93,8 +142,14 @@ def _split_nest(nest: Nest, axis: int, pair: tuple[int, int]) -> Nest:
     def spread(axes: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(b for a in axes for b in (pair if a == axis else (a,)))
 
-    body = replace(nest.body, axes=spread(nest.body.axes)) if isinstance(nest.body, Reduce) else nest.body
-    return replace(nest, loops=spread(nest.loops), dims=spread(nest.dims), body=body)
+    body = (
+        replace(nest.body, axes=spread(nest.body.axes))
+        if isinstance(nest.body, Reduce)
+        else nest.body
+    )
+    return replace(
+        nest, loops=spread(nest.loops), dims=spread(nest.dims), body=body
+    )
 
 
 def _split_reads(
@@ -113,15 +168,23 @@ def _split_reads(
             continue
         indices: list[UOp] = []
         for is_split, at in zip(split_dims[owner], node.src, strict=True):
-            indices.extend(_two_indices(kernel, at, counter, new, factor) if is_split else (at,))
+            indices.extend(
+                _two_indices(kernel, at, counter, new, factor)
+                if is_split
+                else (at,)
+            )
         changes[node] = node.replace(src=tuple(indices))
     return substitute(expression, changes) if changes else expression
 
 
-def _two_indices(kernel: Kernel, at: UOp, counter: UOp, new: tuple[Loop, Loop], factor: UOp) -> tuple[UOp, UOp]:
+def _two_indices(
+    kernel: Kernel, at: UOp, counter: UOp, new: tuple[Loop, Loop], factor: UOp
+) -> tuple[UOp, UOp]:
     if at is counter:
         return new[0].counter, new[1].counter
-    within: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in kernel.loops.values()}
+    within: dict[UOp, UOp | int] = {
+        lp.counter: lp.capacity for lp in kernel.loops.values()
+    }
     return simplify(at // factor, within), simplify(at % factor, within)
 
 
@@ -134,9 +197,13 @@ def reorder(kernel: Kernel, nest: str, *names: str) -> Kernel:
     axes = tuple(kernel.loop(n).axis for n in names)
     if sorted(axes) != sorted(old.loops):
         have = [kernel.loops[a].name for a in old.loops]
-        raise MoveError(f"reorder {nest}: given loops {list(names)}, wanted a permutation of {have}")
+        raise MoveError(
+            f"reorder {nest}: given loops {list(names)}, wanted a permutation of {have}"
+        )
     _check_order(kernel, nest, axes)
-    return kernel.with_nest(replace(old, loops=axes)).noted(f"reorder({nest!r}, {', '.join(map(repr, names))})")
+    return kernel.with_nest(replace(old, loops=axes)).noted(
+        f"reorder({nest!r}, {', '.join(map(repr, names))})"
+    )
 
 
 def _check_order(kernel: Kernel, nest: str, axes: tuple[int, ...]) -> None:
@@ -182,10 +249,14 @@ def bind(kernel: Kernel, loop: str, kind: LoopKind) -> Kernel:
     """
     target = kernel.loop(loop)
     if target.edge is Edge.PEEL:
-        raise MoveError(f"bind {loop} to {kind.value}: its last tile is peeled; leave that tile masked")
+        raise MoveError(
+            f"bind {loop} to {kind.value}: its last tile is peeled; leave that tile masked"
+        )
     for nest in kernel.nests:
         if target.axis in nest.reduced and kind in (LoopKind.CHUNK, LoopKind.BLOCK):
-            raise MoveError(f"bind {loop} to {kind.value}: {nest.name} reduces over it; rfactor it first")
+            raise MoveError(
+                f"bind {loop} to {kind.value}: {nest.name} reduces over it; rfactor it first"
+            )
     return _mark(kernel, loop, kind, f"bind({loop!r}, {kind.value!r})")
 
 
@@ -197,157 +268,12 @@ def edge(kernel: Kernel, loop: str, how: Edge) -> Kernel:
     """
     old = kernel.loop(loop)
     if how is Edge.PEEL and old.kind in GRID | THREADS:
-        raise MoveError(f"edge: loop {loop} is bound to {old.kind.value}; its last tile cannot run after the others")
-    return kernel.with_loops(replace(old, edge=how)).noted(f"edge({loop!r}, {how.value!r})")
-
-
-def stage(
-    kernel: Kernel,
-    nest: str,
-    value: UOp,
-    at: str | None,
-    name: str,
-    scope: Scope = Scope.PACKED,
-    layout: tuple[str, ...] = (),
-    pad: tuple[int, ...] = (),
-) -> Kernel:
-    """for i: ... for k: s(v(i, k))   ->   for i: t[k] = v(i, k) for all k; ... for k: s(t[k])
-
-    The value's loops inside `at` become the axes of the tile, stored in the order of `layout` (their
-    names); `pad`, one number a loop, leaves elements unused after each run of that loop. The fill has loops
-    of its own, called `name.loop`. Whatever computes the value (cast, dequantise, im2col) runs as the tile
-    is filled. Needs: `value` occurs in the nest, and is no part of a running state.
-    """
-    user = kernel.nest(nest)
-    if not any(value in e.toposort() for e in user.expressions()):
-        raise MoveError(f"stage {name}: the value does not occur in nest {nest}")
-    if any(u.op is Ops.STATE for u in value.toposort()):
-        raise MoveError(f"stage {name}: the value is part of the running state of {nest}")
-    prefix = _prefix(kernel, user, at)
-    inner = [a for a in user.loops if a not in prefix and a in axes_in(value)]
-    order = _layout(kernel, inner, layout)
-    fresh, mapping = _fresh_loops(kernel, order, name)
-    fill = Nest(
-        kernel.fresh_nest(), name, (*prefix, *(lp.axis for lp in fresh)), (), Map(substitute(value, mapping)), scope
-    )
-    shared = tuple(a for a in prefix if a in axes_in(value))
-    conditions = (*_inherited(user, name, {*prefix, *inner}, mapping), *_asked_around(kernel, prefix, mapping))
-    rows = _padded(fresh, pad) if pad else None
-    fill = replace(fill, dims=(*shared, *(lp.axis for lp in fresh)), conditions=conditions, layout=rows)
-    indices = (*(kernel.loops[a].counter for a in shared), *(kernel.loops[a].counter for a in order))
-    read = fill.value(*indices)
-    nests: list[Nest] = []
-    for old in kernel.nests:
-        if old.id == user.id:
-            nests.append(fill)
-            old = old.map(lambda e: substitute(e, {value: read}))
-        nests.append(old)
-    changed = replace(kernel.with_loops(*fresh), nests=tuple(nests))
-    padding = f", pad={pad}" if pad else ""
-    return changed.noted(f"stage({nest!r}, at={at!r}, name={name!r}, scope={scope.value!r}, layout={layout}{padding})")
-
-
-def _inherited(user: Nest, name: str, loops: set[int], mapping: dict[UOp, UOp]) -> tuple[UOp, ...]:
-    """The conditions of the user that speak of the tile's loops."""
-    own = set(mapping)
-    kept: list[UOp] = []
-    for condition in user.conditions:
-        if axes_in(condition) <= loops:
-            kept.append(substitute(condition, mapping))
-        elif own & set(condition.toposort()):
-            raise MoveError(
-                f"stage {name}: a condition of {user.name} ties the tile's loops to others; stage before that"
-            )
-    return tuple(kept)
-
-
-def _asked_around(kernel: Kernel, prefix: tuple[int, ...], mapping: dict[UOp, UOp]) -> tuple[UOp, ...]:
-    """An unrolled loop around a tile may end where a loop inside it says; it asks the tile's own loops the same."""
-    counters = set(mapping)
-    loops = [kernel.loops[a] for a in prefix if kernel.loops[a].guarded]
-    return tuple(substitute(lp.inside, mapping) for lp in loops if counters & set(lp.extent.toposort()))
-
-
-def _padded(loops: list[Loop], pad: tuple[int, ...]) -> Layout:
-    """Row by row, with `pad` unused elements after each run of a loop."""
-    offset, stride = index(0), index(1)
-    for loop, more in reversed(list(zip(loops, pad, strict=True))):
-        offset = loop.counter * stride + offset
-        stride = stride * loop.capacity + more
-    return Layout(offset.simplify(), stride.simplify())
-
-
-def _prefix(kernel: Kernel, nest: Nest, at: str | None) -> tuple[int, ...]:
-    if at is None:
-        return ()
-    axis = kernel.loop(at).axis
-    if axis not in nest.loops:
-        raise MoveError(f"nest {nest.name} has no loop {at}; it has {[kernel.loops[a].name for a in nest.loops]}")
-    return nest.loops[: nest.loops.index(axis) + 1]
-
-
-def _layout(kernel: Kernel, inner: list[int], layout: tuple[str, ...]) -> list[int]:
-    if not layout:
-        return inner
-    order = [kernel.loop(n).axis for n in layout]
-    if sorted(order) != sorted(inner):
         raise MoveError(
-            f"stage: layout {layout} must name the loops {[kernel.loops[a].name for a in inner]}, each once"
+            f"edge: loop {loop} is bound to {old.kind.value}; its last tile cannot run after the others"
         )
-    return order
-
-
-def _fresh_loops(kernel: Kernel, axes: list[int], name: str) -> tuple[list[Loop], dict[UOp, UOp]]:
-    first = kernel.fresh_axis()
-    mapping: dict[UOp, UOp] = {}
-    made: list[Loop] = []
-    for number, axis in enumerate(axes):
-        old = kernel.loops[axis]
-        loop = replace(old, axis=first + number, name=f"{name}.{old.name}")
-        mapping[old.counter] = loop.counter
-        made.append(loop)
-    return [lp.substituted(mapping) for lp in made], mapping
-
-
-def compute_at(kernel: Kernel, nest: str, user: str, at: str) -> Kernel:
-    """for i: p[i] = ...;  for j: s(p[j])   ->   for j: p = ...; s(p)
-
-    The producer's axes that the user reads exactly at its own loop counters become those loops, down to
-    `at`; a loop of the user that the producer does not have makes it run again in each iteration. Needs: no
-    other nest is inside the loops that go away.
-    """
-    old, reader = kernel.nest(nest), kernel.nest(user)
-    prefix = _prefix(kernel, reader, at)
-    mapping = _same_axes(kernel, old, reader, prefix)
-    inside = [n.name for n in kernel.nests if n.id != old.id and set(mapping) & set(n.loops)]
-    if inside:
-        raise MoveError(f"compute_at {nest}: {inside[0]} is inside its loops; compute it at {user} before that")
-    renamed = {kernel.loops[mine].counter: kernel.loops[theirs].counter for mine, theirs in mapping.items()}
-    loops = (*prefix, *(a for a in old.loops if a not in mapping and a not in prefix))
-    dims = tuple(mapping.get(a, a) for a in old.dims)
-    moved = replace(old, loops=loops, dims=dims).map(lambda e: substitute(e, renamed))
-    changed = replace(kernel.with_nest(moved), loops=_rename_extents(kernel, renamed, mapping))
-    return changed.noted(f"compute_at({nest!r}, {user!r}, {at!r})")
-
-
-def _rename_extents(kernel: Kernel, renamed: dict[UOp, UOp], gone: dict[int, int]) -> dict[int, Loop]:
-    kept = {a: lp for a, lp in kernel.loops.items() if a not in gone}
-    return {a: lp.substituted(renamed) for a, lp in kept.items()}
-
-
-def _same_axes(kernel: Kernel, nest: Nest, reader: Nest, prefix: tuple[int, ...]) -> dict[int, int]:
-    """The nest's axes -> the reader's loops of the same extent, where every read of the nest uses just that counter."""
-    reads = list(kernel.readers(nest))
-    mapping: dict[int, int] = {}
-    renamed: dict[UOp, UOp] = {}
-    for position, mine in sorted(enumerate(nest.dims), key=lambda item: nest.loops.index(item[1])):
-        own = kernel.loops[mine]
-        for theirs in (kernel.loops[a] for a in prefix if a != mine):
-            same = substitute(own.extent, renamed).simplify() is theirs.extent.simplify()
-            if same and all(r.src[position] is theirs.counter for _, r in reads):
-                mapping[mine] = theirs.axis
-                renamed[own.counter] = theirs.counter
-    return mapping
+    return kernel.with_loops(replace(old, edge=how)).noted(
+        f"edge({loop!r}, {how.value!r})"
+    )
 
 
 def group(kernel: Kernel) -> Kernel:
@@ -361,12 +287,16 @@ def group(kernel: Kernel) -> Kernel:
         for other in kernel.nests:
             reads = any(_loads(e, nest.body.buffer) for e in other.expressions())
             if other.loops[:1] != nest.loops[:1] and reads:
-                raise MoveError(f"group: {other.name} reads what {nest.name} writes; they must stay two launches")
+                raise MoveError(
+                    f"group: {other.name} reads what {nest.name} writes; they must stay two launches"
+                )
     return replace(kernel, grouped=True).noted("group()")
 
 
 def _loads(expression: UOp, buffer: UOp) -> bool:
-    return any(u.op is Ops.LOAD and u.src[0] is buffer for u in expression.toposort())
+    return any(
+        u.op is Ops.LOAD and u.src[0] is buffer for u in expression.toposort()
+    )
 
 
 def fuse(kernel: Kernel, outer: str, inner: str, name: str) -> Kernel:
@@ -384,14 +314,28 @@ def fuse(kernel: Kernel, outer: str, inner: str, name: str) -> Kernel:
     for nest in kernel.nests:
         _needs_both(nest, pair, outer, inner)
     size = second.extent
-    whole = Loop(kernel.fresh_axis(), name, (first.extent * size).simplify(), (first.capacity * size).simplify())
-    mapping = {first.counter: whole.counter // size, second.counter: whole.counter % size}
+    whole = Loop(
+        kernel.fresh_axis(),
+        name,
+        (first.extent * size).simplify(),
+        (first.capacity * size).simplify(),
+    )
+    mapping = {
+        first.counter: whole.counter // size,
+        second.counter: whole.counter % size,
+    }
 
     def change(expression: UOp) -> UOp:
         return substitute(_fused_reads(kernel, expression, pair, whole), mapping)
 
-    nests = tuple(_fused_nest(n, pair, whole.axis).map(change) for n in kernel.nests)
-    table = {a: lp.substituted(mapping) for a, lp in kernel.loops.items() if a not in pair}
+    nests = tuple(
+        _fused_nest(n, pair, whole.axis).map(change) for n in kernel.nests
+    )
+    table = {
+        a: lp.substituted(mapping)
+        for a, lp in kernel.loops.items()
+        if a not in pair
+    }
     changed = replace(kernel, loops=table | {whole.axis: whole}, nests=nests)
     return changed.noted(f"fuse({outer!r}, {inner!r}, {name!r})")
 
@@ -402,18 +346,26 @@ def _needs_both(nest: Nest, pair: tuple[int, int], outer: str, inner: str) -> No
         places = [axes.index(a) for a in pair if a in axes]
         alone = len(places) == 1 and axes is not nest.dims
         if alone or (len(places) == 2 and places[1] != places[0] + 1):
-            raise MoveError(f"fuse: nest {nest.name} does not have {inner} directly inside {outer}")
+            raise MoveError(
+                f"fuse: nest {nest.name} does not have {inner} directly inside {outer}"
+            )
 
 
 def _fused_nest(nest: Nest, pair: tuple[int, int], axis: int) -> Nest:
     def join(axes: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(dict.fromkeys(axis if a in pair else a for a in axes))
 
-    body = replace(nest.body, axes=join(nest.body.axes)) if isinstance(nest.body, Reduce) else nest.body
+    body = (
+        replace(nest.body, axes=join(nest.body.axes))
+        if isinstance(nest.body, Reduce)
+        else nest.body
+    )
     return replace(nest, loops=join(nest.loops), dims=join(nest.dims), body=body)
 
 
-def _fused_reads(kernel: Kernel, expression: UOp, pair: tuple[int, int], whole: Loop) -> UOp:
+def _fused_reads(
+    kernel: Kernel, expression: UOp, pair: tuple[int, int], whole: Loop
+) -> UOp:
     """Reads of a nest that had one axis or both get one index instead."""
     changes: dict[UOp, UOp] = {}
     for node in values_in(expression):
@@ -421,14 +373,23 @@ def _fused_reads(kernel: Kernel, expression: UOp, pair: tuple[int, int], whole: 
         own = [a for a in dims if a in pair]
         if own:
             at = dims.index(own[0])
-            one = _one_index(kernel, pair, dict(zip(dims, node.src, strict=True)), whole)
-            changes[node] = node.replace(src=(*node.src[:at], one, *node.src[at + len(own) :]))
+            one = _one_index(
+                kernel, pair, dict(zip(dims, node.src, strict=True)), whole
+            )
+            changes[node] = node.replace(
+                src=(*node.src[:at], one, *node.src[at + len(own) :])
+            )
     return substitute(expression, changes) if changes else expression
 
 
-def _one_index(kernel: Kernel, pair: tuple[int, int], indices: dict[int, UOp], whole: Loop) -> UOp:
+def _one_index(
+    kernel: Kernel, pair: tuple[int, int], indices: dict[int, UOp], whole: Loop
+) -> UOp:
     """Where a value with one axis or both is read; where it has one, it is the same all along the other."""
-    if all(indices.get(a, kernel.loops[a].counter) is kernel.loops[a].counter for a in pair):
+    if all(
+        indices.get(a, kernel.loops[a].counter) is kernel.loops[a].counter
+        for a in pair
+    ):
         return whole.counter
     first, second = (indices.get(a, index(0)) for a in pair)
     return (first * kernel.loops[pair[1]].extent + second).simplify()
@@ -443,7 +404,11 @@ def detach(kernel: Kernel, nest: str, loop: str, name: str) -> Kernel:
     old, user = kernel.loop(loop), kernel.nest(nest)
     if old.axis not in user.loops:
         raise MoveError(f"detach: nest {nest} has no loop {loop}")
-    following = [kernel.loops[a] for a in user.loops if old.axis in axes_in(kernel.loops[a].extent)]
+    following = [
+        kernel.loops[a]
+        for a in user.loops
+        if old.axis in axes_in(kernel.loops[a].extent)
+    ]
     others = {a for n in kernel.nests if n.id != user.id for a in n.loops}
     if any(lp.axis in others for lp in following):
         names = [lp.name for lp in following]
@@ -455,52 +420,16 @@ def detach(kernel: Kernel, nest: str, loop: str, name: str) -> Kernel:
     def axes(before: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(own.axis if a == old.axis else a for a in before)
 
-    body = replace(user.body, axes=axes(user.body.axes)) if isinstance(user.body, Reduce) else user.body
+    body = (
+        replace(user.body, axes=axes(user.body.axes))
+        if isinstance(user.body, Reduce)
+        else user.body
+    )
     moved = replace(user, loops=axes(user.loops), dims=axes(user.dims), body=body)
     moved = moved.map(lambda e: substitute(e, {old.counter: own.counter}))
     inner = (lp.substituted({old.counter: own.counter}) for lp in following)
-    return kernel.with_loops(own, *inner).with_nest(moved).noted(f"detach({nest!r}, {loop!r}, {name!r})")
-
-
-def share(kernel: Kernel, staged: str, nest: str, loop: str | tuple[str, ...], along: str | tuple[str, ...]) -> Kernel:
-    """t[k] = v(k) ...; s(v(j))   ->   t[k] = v(k) ...; s(t[j])
-
-    `loop` is the nest's counter that stands where the staged nest has `along`; there may be several of each. Needs: the
-    value occurs in the nest, which runs after the staged one.
-    """
-    tile, user = kernel.nest(staged), kernel.nest(nest)
-    if not isinstance(tile.body, Map):
-        raise MoveError(f"share: {staged} is not a staged value")
-    if kernel.nests.index(user) <= kernel.nests.index(tile):
-        raise MoveError(f"share: {nest} does not run after {staged}")
-    here, there = ((names,) if isinstance(names, str) else names for names in (loop, along))
-    mapping = {kernel.loop(b).counter: kernel.loop(a).counter for a, b in zip(here, there, strict=True)}
-    value = substitute(tile.body.value, mapping).simplify()
-    user = user.map(UOp.simplify)
-    if not any(value in e.toposort() for e in user.expressions()):
-        raise MoveError(f"share: what {staged} holds does not occur in {nest}")
-    indices = (substitute(kernel.loops[a].counter, mapping) for a in tile.dims)
-    read = tile.value(*indices)
-    changed = user.map(lambda e: substitute(e, {value: read}))
-    return kernel.with_nest(changed).noted(f"share({staged!r}, {nest!r}, {loop!r}, {along!r})")
-
-
-def layout(kernel: Kernel, nest: str, *names: str) -> Kernel:
-    """t[i][j]   ->   t[j][i]: the order in which a nest's axes are stored, the last one next to each other
-
-    Needs: a permutation of the nest's axes.
-    """
-    old = kernel.nest(nest)
-    axes = tuple(kernel.loop(n).axis for n in names)
-    if sorted(axes) != sorted(old.dims):
-        raise MoveError(
-            f"layout {nest}: given {list(names)}, wanted a permutation of {[kernel.loops[a].name for a in old.dims]}"
-        )
-    position = [old.dims.index(a) for a in axes]
-
-    def change(expression: UOp) -> UOp:
-        reads = [u for u in values_in(expression) if cast(ValueArg, u.arg).nest == old.id]
-        return substitute(expression, {u: u.replace(src=tuple(u.src[p] for p in position)) for u in reads})
-
-    nests = tuple((replace(n, dims=axes) if n.id == old.id else n).map(change) for n in kernel.nests)
-    return replace(kernel, nests=nests).noted(f"layout({nest!r}, {', '.join(map(repr, names))})")
+    return (
+        kernel.with_loops(own, *inner)
+        .with_nest(moved)
+        .noted(f"detach({nest!r}, {loop!r}, {name!r})")
+    )

@@ -44,7 +44,9 @@ class Loop:
     kind: LoopKind = LoopKind.LOOP
     edge: Edge = Edge.MASK
     full: UOp | None = None  # of the outer loop of a split: how many tiles are full
-    tile: tuple[UOp, UOp] | None = None  # and how long its tiles are: this one, and a full one
+    tile: tuple[UOp, UOp] | None = (
+        None  # and how long its tiles are: this one, and a full one
+    )
 
     @property
     def counter(self) -> UOp:
@@ -62,8 +64,17 @@ class Loop:
     def substituted(self, mapping: Mapping[UOp, UOp]) -> Loop:
         """The loop with counters of other loops replaced in its extent."""
         full = None if self.full is None else substitute(self.full, mapping)
-        tile = None if self.tile is None else (substitute(self.tile[0], mapping), substitute(self.tile[1], mapping))
-        return replace(self, extent=substitute(self.extent, mapping), full=full, tile=tile)
+        tile = (
+            None
+            if self.tile is None
+            else (
+                substitute(self.tile[0], mapping),
+                substitute(self.tile[1], mapping),
+            )
+        )
+        return replace(
+            self, extent=substitute(self.extent, mapping), full=full, tile=tile
+        )
 
 
 WHOLE = frozenset({LoopKind.UNROLL, LoopKind.VECTOR, LoopKind.WARP, LoopKind.LANE})
@@ -135,7 +146,9 @@ class Nest:
     dims: tuple[int, ...]
     body: Body
     scope: Scope | None = None
-    conditions: tuple[UOp, ...] = ()  # it acts only where these hold, beside the extents of its loops
+    conditions: tuple[
+        UOp, ...
+    ] = ()  # it acts only where these hold, beside the extents of its loops
     layout: Layout | None = None
     ahead: Ahead | None = None
 
@@ -165,8 +178,17 @@ class Nest:
     def map(self, change: Callable[[UOp], UOp]) -> Nest:
         """The same nest with its expressions changed."""
         conditions = tuple(map(change, self.conditions))
-        layout = None if self.layout is None else replace(self.layout, offset=change(self.layout.offset))
-        return replace(self, body=_changed(self.body, change), conditions=conditions, layout=layout)
+        layout = (
+            None
+            if self.layout is None
+            else replace(self.layout, offset=change(self.layout.offset))
+        )
+        return replace(
+            self,
+            body=_changed(self.body, change),
+            conditions=conditions,
+            layout=layout,
+        )
 
 
 def _changed(body: Body, change: Callable[[UOp], UOp]) -> Body:
@@ -174,7 +196,11 @@ def _changed(body: Body, change: Callable[[UOp], UOp]) -> Body:
         return replace(body, offset=change(body.offset), value=change(body.value))
     if isinstance(body, Map):
         return Map(change(body.value))
-    return replace(body, values=tuple(map(change, body.values)), steps=tuple(map(change, body.steps)))
+    return replace(
+        body,
+        values=tuple(map(change, body.values)),
+        steps=tuple(map(change, body.steps)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +214,9 @@ class Kernel:
     moves: tuple[str, ...] = ()
     guards: tuple[UOp, ...] = ()
     grouped: bool = False
-    trail: tuple[Kernel, ...] = field(default=(), compare=False, repr=False)  # the kernel after each of its moves
+    trail: tuple[Kernel, ...] = field(
+        default=(), compare=False, repr=False
+    )  # the kernel after each of its moves
 
     def nest(self, name: str) -> Nest:
         """The nest called `name`."""
@@ -204,7 +232,9 @@ class Kernel:
         found = [lp for lp in self.loops.values() if lp.name == name]
         if len(found) != 1:
             names = sorted(lp.name for lp in self.loops.values())
-            raise KeyError(f"{len(found)} loops are called {name!r} in {self.name}; there are {names}")
+            raise KeyError(
+                f"{len(found)} loops are called {name!r} in {self.name}; there are {names}"
+            )
         return found[0]
 
     def by_id(self, number: int) -> Nest:
@@ -228,7 +258,10 @@ class Kernel:
         return found
 
     def with_nest(self, changed: Nest) -> Kernel:
-        return replace(self, nests=tuple(changed if n.id == changed.id else n for n in self.nests))
+        return replace(
+            self,
+            nests=tuple(changed if n.id == changed.id else n for n in self.nests),
+        )
 
     def with_loops(self, *loops: Loop, without: Iterable[int] = ()) -> Kernel:
         table = {a: lp for a, lp in self.loops.items() if a not in set(without)}
@@ -242,7 +275,11 @@ class Kernel:
 
     def noted(self, move: str) -> Kernel:
         """The kernel with one more line in its list of moves; what it is now is kept for whoever looks for a wrong move."""
-        return replace(self, moves=(*self.moves, move), trail=(*self.trail, replace(self, trail=())))
+        return replace(
+            self,
+            moves=(*self.moves, move),
+            trail=(*self.trail, replace(self, trail=())),
+        )
 
 
 def values_in(expression: UOp) -> list[UOp]:
@@ -258,7 +295,9 @@ def axes_in(expression: UOp) -> frozenset[int]:
     found = _axes.get(expression)
     if found is None:
         counters = (u.arg for u in expression.toposort() if u.op is Ops.AXIS)
-        found = _axes[expression] = frozenset(cast(AxisArg, arg).id for arg in counters)
+        found = _axes[expression] = frozenset(
+            cast(AxisArg, arg).id for arg in counters
+        )
     return found
 
 
@@ -274,7 +313,9 @@ def fill_states(expression: UOp, by_slot: Mapping[int, UOp]) -> UOp:
     """Put values where STATE placeholders stand."""
     states = [u for u in expression.toposort() if u.op is Ops.STATE]
     slots = {u: cast(StateArg, u.arg).slot for u in states}
-    return substitute(expression, {u: by_slot[s] for u, s in slots.items() if s in by_slot})
+    return substitute(
+        expression, {u: by_slot[s] for u, s in slots.items() if s in by_slot}
+    )
 
 
 def sum_combine(dtype: dt.DType) -> UOp:

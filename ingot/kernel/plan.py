@@ -23,7 +23,10 @@ class Plan:
 
 def expected(size: UOp, hints: Mapping[UOp, int]) -> int | None:
     """The value of a size expression by the hints, None where they do not say."""
-    values = {variable: UOp.const(variable.dtype, value) for variable, value in hints.items()}
+    values = {
+        variable: UOp.const(variable.dtype, value)
+        for variable, value in hints.items()
+    }
     known = substitute(size, values).simplify()
     return int(known.value) if known.op is Ops.CONST else None
 

@@ -29,9 +29,17 @@ def rfactor(kernel: Kernel, nest: str, *loops: str, name: str) -> Kernel:
     body = _fold(whole, "rfactor")
     if not set(kept) < set(body.axes):
         have = [kernel.loops[a].name for a in body.axes]
-        raise MoveError(f"rfactor {nest}: given {list(loops)}, wanted some, not all, of the reduced loops {have}")
+        raise MoveError(
+            f"rfactor {nest}: given {list(loops)}, wanted some, not all, of the reduced loops {have}"
+        )
     rest = tuple(a for a in body.axes if a not in kept)
-    part = replace(whole, id=kernel.fresh_nest(), name=name, dims=(*whole.dims, *kept), body=replace(body, axes=rest))
+    part = replace(
+        whole,
+        id=kernel.fresh_nest(),
+        name=name,
+        dims=(*whole.dims, *kept),
+        body=replace(body, axes=rest),
+    )
     counters = tuple(kernel.loops[a].counter for a in part.dims)
     values = tuple(part.value(*counters, slot=j) for j in range(body.n))
     final = replace(
@@ -39,8 +47,14 @@ def rfactor(kernel: Kernel, nest: str, *loops: str, name: str) -> Kernel:
         loops=tuple(a for a in whole.loops if a not in rest),
         body=replace(body, axes=kept, values=values, steps=()),
     )
-    nests = tuple(x for n in kernel.nests for x in ((part, final) if n.id == whole.id else (n,)))
-    return replace(kernel, nests=nests).noted(f"rfactor({nest!r}, {', '.join(map(repr, loops))}, name={name!r})")
+    nests = tuple(
+        x
+        for n in kernel.nests
+        for x in ((part, final) if n.id == whole.id else (n,))
+    )
+    return replace(kernel, nests=nests).noted(
+        f"rfactor({nest!r}, {', '.join(map(repr, loops))}, name={name!r})"
+    )
 
 
 def hold(kernel: Kernel, nest: str, name: str) -> Kernel:
@@ -52,11 +66,21 @@ def hold(kernel: Kernel, nest: str, name: str) -> Kernel:
     whole = kernel.nest(nest)
     body = _fold(whole, "hold")
     if body.n != 1:
-        raise MoveError(f"hold {nest}: wanted a reduction of one value, it has {body.n}")
+        raise MoveError(
+            f"hold {nest}: wanted a reduction of one value, it has {body.n}"
+        )
     inner = replace(whole, id=kernel.fresh_nest(), name=name)
     read = inner.value(*(kernel.loops[a].counter for a in inner.dims))
-    outer = replace(whole, loops=tuple(a for a in whole.loops if a not in body.axes), body=Map(read))
-    nests = tuple(x for n in kernel.nests for x in ((inner, outer) if n.id == whole.id else (n,)))
+    outer = replace(
+        whole,
+        loops=tuple(a for a in whole.loops if a not in body.axes),
+        body=Map(read),
+    )
+    nests = tuple(
+        x
+        for n in kernel.nests
+        for x in ((inner, outer) if n.id == whole.id else (n,))
+    )
     return replace(kernel, nests=nests).noted(f"hold({nest!r}, {name!r})")
 
 
@@ -69,11 +93,15 @@ def _reduce(nest: Nest) -> Reduce:
 def _fold(nest: Nest, move: str) -> Reduce:
     body = _reduce(nest)
     if body.steps:
-        raise MoveError(f"{move} {nest.name}: it is a running reduction; {move} it before online")
+        raise MoveError(
+            f"{move} {nest.name}: it is a running reduction; {move} it before online"
+        )
     return body
 
 
-def online(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) -> Kernel:
+def online(
+    kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]
+) -> Kernel:
     """m = max over k of x; s = sum over k of exp(x - m)   ->   for k: m' = max(m, x); s = s*exp(m - m') + exp(x - m'); m = m'
 
     The first nest is the maximum, the others sums that depend on it by the rescaling table; `loops` names,
@@ -91,22 +119,30 @@ def online(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) -> Ke
     finish: dict[int, list[UOp]] = {}
     for name in nests[1:]:
         part, total = state.nest(f"{name}.part"), state.nest(name)
-        rewritten, divisors = _shifted(state, part, top, grown, {state.nest(n).id for n in nests})
+        rewritten, divisors = _shifted(
+            state, part, top, grown, {state.nest(n).id for n in nests}
+        )
         changed[part.id] = rewritten
         changed[total.id] = _running(total, _rescaled(state, total, part, scale))
         finish[total.id] = divisors
     ordered = _in_order(state, nests, changed, grown, scale)
-    return _finished(replace(state, nests=ordered), finish).noted(f"online({nests}, {loops})")
+    return _finished(replace(state, nests=ordered), finish).noted(
+        f"online({nests}, {loops})"
+    )
 
 
-def _share_loop(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) -> Kernel:
+def _share_loop(
+    kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]
+) -> Kernel:
     for name, loop in zip(nests, loops, strict=True):
         if kernel.loop(loop).axis not in _fold(kernel.nest(name), "online").axes:
             raise MoveError(f"online: {name} does not reduce over {loop}")
     first = kernel.loop(loops[0])
     same = {kernel.loop(n).axis: first.axis for n in loops[1:]}
     if any(kernel.loops[a].extent is not first.extent for a in same):
-        raise MoveError(f"online: loops {loops} differ in extent, so {nests} cannot run in one of them")
+        raise MoveError(
+            f"online: loops {loops} differ in extent, so {nests} cannot run in one of them"
+        )
     mapping = {kernel.loops[a].counter: first.counter for a in same}
 
     def axes(old: tuple[int, ...]) -> tuple[int, ...]:
@@ -114,15 +150,29 @@ def _share_loop(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) 
 
     moved = []
     for nest in kernel.nests:
-        body = replace(nest.body, axes=axes(nest.body.axes)) if isinstance(nest.body, Reduce) else nest.body
-        kept = replace(nest, loops=axes(nest.loops), dims=axes(nest.dims), body=body)
+        body = (
+            replace(nest.body, axes=axes(nest.body.axes))
+            if isinstance(nest.body, Reduce)
+            else nest.body
+        )
+        kept = replace(
+            nest, loops=axes(nest.loops), dims=axes(nest.dims), body=body
+        )
         moved.append(kept.map(lambda e: substitute(e, mapping)))
-    table = {a: lp.substituted(mapping) for a, lp in kernel.loops.items() if a not in same}
+    table = {
+        a: lp.substituted(mapping)
+        for a, lp in kernel.loops.items()
+        if a not in same
+    }
     shared = replace(kernel, loops=table, nests=tuple(moved))
     top = shared.nest(nests[0])
     own = tuple(shared.loops[a].counter for a in top.dims)
-    if any(read.src != own for _, read in shared.readers(top)) or set(top.loops) != {*top.dims, *top.reduced}:
-        raise MoveError(f"online: {top.name} is not read in the loops that it is in; compute it at its readers first")
+    if any(read.src != own for _, read in shared.readers(top)) or set(
+        top.loops
+    ) != {*top.dims, *top.reduced}:
+        raise MoveError(
+            f"online: {top.name} is not read in the loops that it is in; compute it at its readers first"
+        )
     around = top.loops[: top.loops.index(first.axis) + 1]
     for name in nests[1:]:
         shared = shared.with_nest(_inside(shared.nest(name), around))
@@ -132,8 +182,12 @@ def _share_loop(kernel: Kernel, nests: tuple[str, ...], loops: tuple[str, ...]) 
 def _inside(nest: Nest, around: tuple[int, ...]) -> Nest:
     """The nest with the loops `around` outermost."""
     if not set(around) <= set(nest.loops):
-        raise MoveError(f"online: {nest.name} is not in all the loops around the maximum; compute it there first")
-    return replace(nest, loops=(*around, *(a for a in nest.loops if a not in around)))
+        raise MoveError(
+            f"online: {nest.name} is not in all the loops around the maximum; compute it there first"
+        )
+    return replace(
+        nest, loops=(*around, *(a for a in nest.loops if a not in around))
+    )
 
 
 def _partial(kernel: Kernel, name: str, loop: str) -> Kernel:
@@ -142,10 +196,20 @@ def _partial(kernel: Kernel, name: str, loop: str) -> Kernel:
     if len(_reduce(nest).axes) > 1:
         return rfactor(kernel, name, loop, name=f"{name}.part")
     body = _reduce(nest)
-    part = replace(nest, id=kernel.fresh_nest(), name=f"{name}.part", dims=nest.loops, body=Map(body.values[0]))
+    part = replace(
+        nest,
+        id=kernel.fresh_nest(),
+        name=f"{name}.part",
+        dims=nest.loops,
+        body=Map(body.values[0]),
+    )
     read = part.value(*(kernel.loops[a].counter for a in part.dims))
     final = replace(nest, body=replace(body, values=(read,)))
-    nests = tuple(x for n in kernel.nests for x in ((part, final) if n.id == nest.id else (n,)))
+    nests = tuple(
+        x
+        for n in kernel.nests
+        for x in ((part, final) if n.id == nest.id else (n,))
+    )
     return replace(kernel, nests=nests)
 
 
@@ -158,10 +222,14 @@ def _grown(kernel: Kernel, top: Nest) -> tuple[Nest, Nest]:
     now = top.value(*_counters(kernel, top))
     step = _reduce(top).values[0]
     number = kernel.fresh_nest()
-    grown = Nest(number, f"{top.name}.next", top.loops, top.dims, Map(now.maximum(step)))
+    grown = Nest(
+        number, f"{top.name}.next", top.loops, top.dims, Map(now.maximum(step))
+    )
     after = grown.value(*_counters(kernel, grown))
     factor = (now - _finite(after)).alu(Ops.EXP)
-    return grown, Nest(number + 1, f"{top.name}.scale", top.loops, top.dims, Map(factor))
+    return grown, Nest(
+        number + 1, f"{top.name}.scale", top.loops, top.dims, Map(factor)
+    )
 
 
 def _finite(maximum: UOp) -> UOp:
@@ -199,16 +267,26 @@ def factors(expression: UOp) -> Factors:
     return Factors((expression,), ())
 
 
-def _shifted(kernel: Kernel, part: Nest, top: Nest, grown: Nest, group: set[int]) -> tuple[Nest, list[UOp]]:
+def _shifted(
+    kernel: Kernel, part: Nest, top: Nest, grown: Nest, group: set[int]
+) -> tuple[Nest, list[UOp]]:
     """The summand with the running maximum in it, and the divisors that were pulled out of the sum."""
     body = part.body
     value = body.value if isinstance(body, Map) else _reduce(part).values[0]
     parts = factors(value)
-    divisors = [u for u in parts.under if u.op is Ops.VALUE and cast(ValueArg, u.arg).nest in group]
+    divisors = [
+        u
+        for u in parts.under
+        if u.op is Ops.VALUE and cast(ValueArg, u.arg).nest in group
+    ]
     kept = [u for u in parts.under if u not in divisors]
     over = [_follow(u, top, grown) for u in parts.over]
-    if sum(u is not v for u, v in zip(over, parts.over, strict=True)) > 1 or any(_reads(u, top) for u in kept):
-        raise MoveError(f"online: {part.name} depends on {top.name} in a way the rescaling table does not know")
+    if sum(u is not v for u, v in zip(over, parts.over, strict=True)) > 1 or any(
+        _reads(u, top) for u in kept
+    ):
+        raise MoveError(
+            f"online: {part.name} depends on {top.name} in a way the rescaling table does not know"
+        )
     new = over[0]
     for factor in over[1:]:
         new = new * factor
@@ -224,19 +302,33 @@ def _follow(factor: UOp, top: Nest, grown: Nest) -> UOp:
     if not _reads(factor, top):
         return factor
     shift = factor.src[0] if factor.op is Ops.EXP else None
-    if shift is None or shift.op is not Ops.SUB or _reads(shift.src[0], top) or shift.src[1].op is not Ops.VALUE:
-        raise MoveError(f"online: a factor depends on {top.name} other than as exp(x - {top.name})")
+    if (
+        shift is None
+        or shift.op is not Ops.SUB
+        or _reads(shift.src[0], top)
+        or shift.src[1].op is not Ops.VALUE
+    ):
+        raise MoveError(
+            f"online: a factor depends on {top.name} other than as exp(x - {top.name})"
+        )
     read = shift.src[1]
     after = read.replace(arg=ValueArg(grown.id, 0))
     return (shift.src[0] - _finite(after)).alu(Ops.EXP)
 
 
 def _reads(expression: UOp, nest: Nest) -> bool:
-    return any(u.op is Ops.VALUE and cast(ValueArg, u.arg).nest == nest.id for u in expression.toposort())
+    return any(
+        u.op is Ops.VALUE and cast(ValueArg, u.arg).nest == nest.id
+        for u in expression.toposort()
+    )
 
 
 def _in_order(
-    kernel: Kernel, nests: tuple[str, ...], changed: dict[int, Nest], grown: Nest, scale: Nest
+    kernel: Kernel,
+    nests: tuple[str, ...],
+    changed: dict[int, Nest],
+    grown: Nest,
+    scale: Nest,
 ) -> tuple[Nest, ...]:
     """Inside the shared loop: the maximum's part, the grown maximum, its factor, the sums, and the maximum last."""
     top = kernel.nest(nests[0])
@@ -260,7 +352,9 @@ def _finished(kernel: Kernel, finish: dict[int, list[UOp]]) -> Kernel:
         mapping: dict[UOp, UOp] = {}
         for node in expression.toposort():
             if node.op is Ops.VALUE and finish.get(cast(ValueArg, node.arg).nest):
-                mapping[node] = _divided(kernel, node, finish[cast(ValueArg, node.arg).nest])
+                mapping[node] = _divided(
+                    kernel, node, finish[cast(ValueArg, node.arg).nest]
+                )
         return substitute(expression, mapping) if mapping else expression
 
     nests = tuple(n if n.id in group else n.map(change) for n in kernel.nests)
@@ -269,7 +363,10 @@ def _finished(kernel: Kernel, finish: dict[int, list[UOp]]) -> Kernel:
 
 def _divided(kernel: Kernel, read: UOp, divisors: list[UOp]) -> UOp:
     owner = kernel.by_id(cast(ValueArg, read.arg).nest)
-    place = {kernel.loops[a].counter: at for a, at in zip(owner.dims, read.src, strict=True)}
+    place = {
+        kernel.loops[a].counter: at
+        for a, at in zip(owner.dims, read.src, strict=True)
+    }
     result = read
     for divisor in divisors:
         result = result / substitute(divisor, place)

@@ -13,10 +13,11 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
 from ingot.kernel.align import align, common_loops, fuse_all
 from ingot.kernel.maps import CHUNK_ELEMENTS, lanes, widest
-from ingot.kernel.moves import bind, detach, edge, reorder, share, split, stage, unroll, vector
+from ingot.kernel.moves import bind, detach, edge, reorder, split, unroll, vector
 from ingot.kernel.nest import Edge, Kernel, Map, Nest, Reduce, Store
 from ingot.kernel.plan import Plan, grain
 from ingot.kernel.reduction import rfactor
+from ingot.kernel.staging import share, stage
 from ingot.kernel.structure import DEAR, unit_axes
 from ingot.target import Target
 
@@ -66,7 +67,9 @@ def _vectors(kernel: Kernel, common: set[int], target: Target) -> Kernel:
 def _alone(kernel: Kernel, nest: Nest, axis: int) -> bool:
     """Nobody else runs in this loop, but for rows that are kept as the nest goes along."""
     others = [n for n in kernel.nests if axis in n.loops and n.id != nest.id]
-    return not isinstance(nest.body, Map) and all(isinstance(n.body, Map) and n.loops == nest.loops for n in others)
+    return not isinstance(nest.body, Map) and all(
+        isinstance(n.body, Map) and n.loops == nest.loops for n in others
+    )
 
 
 def _across(kernel: Kernel, name: str, loop: str, wide: int) -> Kernel:
@@ -137,7 +140,11 @@ def _row_work(kernel: Kernel, names: tuple[str, ...]) -> UOp:
     total = UOp.const(dt.index, 1)
     for nest in kernel.nests:
         if isinstance(nest.body, Store) or nest.reduced:
-            inner = [kernel.loops[a].capacity for a in nest.loops if kernel.loops[a].name not in names]
+            inner = [
+                kernel.loops[a].capacity
+                for a in nest.loops
+                if kernel.loops[a].name not in names
+            ]
             work = UOp.const(dt.index, 1)
             for extent in inner:
                 work = work * extent
@@ -167,13 +174,19 @@ def _columns_in_block(columns: UOp, wide: int) -> tuple[UOp, UOp]:
     """(variable, value): whole vectors, about an eighth of the columns, within bounds."""
     least, most = 4 * wide, 64 * wide
     share = (columns + (8 * wide - 1)) // (8 * wide) * wide
-    return UOp.variable("g_columns", least, most, dt.index), share.minimum(most).maximum(least)
+    return UOp.variable("g_columns", least, most, dt.index), share.minimum(
+        most
+    ).maximum(least)
 
 
 def _column_nest(kernel: Kernel, name: str, outer: str, lane: str) -> Kernel:
     """The columns of a block inside the rows, the rows of a step inside the columns."""
     nest = kernel.nest(name)
-    loops = [kernel.loops[a].name for a in nest.loops if kernel.loops[a].name not in (outer, lane)]
+    loops = [
+        kernel.loops[a].name
+        for a in nest.loops
+        if kernel.loops[a].name not in (outer, lane)
+    ]
     kernel = reorder(kernel, name, *loops, outer, lane)
     if len(nest.reduced) != 1:
         return kernel
@@ -182,7 +195,9 @@ def _column_nest(kernel: Kernel, name: str, outer: str, lane: str) -> Kernel:
     kernel = rfactor(kernel, name, f"{row}_o", name=f"{name}_rows")
     kernel = edge(unroll(kernel, f"{row}_u"), f"{row}_o", Edge.PEEL)
     front = [n for n in loops if n != row]
-    kernel = reorder(kernel, f"{name}_rows", *front, f"{row}_o", outer, f"{row}_u", lane)
+    kernel = reorder(
+        kernel, f"{name}_rows", *front, f"{row}_o", outer, f"{row}_u", lane
+    )
     return reorder(kernel, name, *front, f"{row}_o", outer, lane)
 
 
@@ -193,21 +208,29 @@ def _whole(kernel: Kernel, target: Target) -> Plan:
     if outer not in last.reduced:
         return _chunkless(kernel, target)
     loop = kernel.loops[outer].name
-    inside = [n for n in kernel.nests if n.id != last.id and n.loops[:1] == (outer,)]
+    inside = [
+        n for n in kernel.nests if n.id != last.id and n.loops[:1] == (outer,)
+    ]
     each = _inner_work(kernel, [*inside, last])
     size, value = grain("g0", UOp.const(dt.index, CHUNK_ELEMENTS), each)
     kernel = split(kernel, loop, size, f"{loop}_chunk", f"{loop}_in")
     if not inside and len(last.loops) == 1:
-        kernel = _parts_of_vector(kernel, last.name, f"{loop}_chunk", f"{loop}_in", target)
+        kernel = _parts_of_vector(
+            kernel, last.name, f"{loop}_chunk", f"{loop}_in", target
+        )
     else:
-        kernel = rfactor(kernel, last.name, f"{loop}_chunk", name=f"{last.name}_thread")
+        kernel = rfactor(
+            kernel, last.name, f"{loop}_chunk", name=f"{last.name}_thread"
+        )
         shared = {kernel.loop(f"{loop}_chunk").axis, kernel.loop(f"{loop}_in").axis}
         kernel = _vectors(kernel, shared, target)
     kernel = detach(kernel, last.name, f"{loop}_chunk", f"{loop}_part")
     return Plan(bind(kernel, f"{loop}_chunk", LoopKind.CHUNK), (), {size: value})
 
 
-def _parts_of_vector(kernel: Kernel, name: str, chunk: str, inner: str, target: Target) -> Kernel:
+def _parts_of_vector(
+    kernel: Kernel, name: str, chunk: str, inner: str, target: Target
+) -> Kernel:
     wide = lanes(target, widest(kernel.nest(name)))
     part = f"{name}_thread"
     kernel = rfactor(kernel, name, chunk, name=part)

@@ -31,14 +31,26 @@ def multiple_of(kernel: Kernel, size: UOp, by: int) -> Kernel:
     loops = {a: _shown(lp, mapping) for a, lp in kernel.loops.items()}
     nests = tuple(n.map(change) for n in kernel.nests)
     guard = (size % by).eq(0)
-    changed = replace(kernel, loops=loops, nests=nests, guards=tuple(dict.fromkeys((*kernel.guards, guard))))
+    changed = replace(
+        kernel,
+        loops=loops,
+        nests=nests,
+        guards=tuple(dict.fromkeys((*kernel.guards, guard))),
+    )
     return changed.noted(f"multiple_of({cast(VarArg, size.arg).name!r}, {by})")
 
 
 def _shown(loop: Loop, mapping: dict[UOp, UOp]) -> Loop:
     moved = loop.substituted(mapping)
-    extent, capacity = moved.extent.simplify(), substitute(loop.capacity, mapping).simplify()
-    return replace(moved, extent=extent, capacity=extent if loop.extent is loop.capacity else capacity)
+    extent, capacity = (
+        moved.extent.simplify(),
+        substitute(loop.capacity, mapping).simplify(),
+    )
+    return replace(
+        moved,
+        extent=extent,
+        capacity=extent if loop.extent is loop.capacity else capacity,
+    )
 
 
 def at_most(kernel: Kernel, loop: str, count: int) -> Kernel:
@@ -53,7 +65,9 @@ def at_most(kernel: Kernel, loop: str, count: int) -> Kernel:
         )
     guard = old.extent < count + 1
     changed = kernel.with_loops(replace(old, capacity=UOp.const(dt.index, count)))
-    return replace(changed, guards=tuple(dict.fromkeys((*kernel.guards, guard)))).noted(f"at_most({loop!r}, {count})")
+    return replace(
+        changed, guards=tuple(dict.fromkeys((*kernel.guards, guard)))
+    ).noted(f"at_most({loop!r}, {count})")
 
 
 def predicate(kernel: Kernel, loop: str) -> Kernel:
@@ -63,12 +77,16 @@ def predicate(kernel: Kernel, loop: str) -> Kernel:
     """
     old = kernel.loop(loop)
     if old.capacity.op is not Ops.CONST:
-        raise MoveError(f"predicate: loop {loop} has no constant capacity; split it first or limit it with at_most")
+        raise MoveError(
+            f"predicate: loop {loop} has no constant capacity; split it first or limit it with at_most"
+        )
     whole = kernel.with_loops(replace(old, extent=old.capacity, full=None))
     if old.extent is old.capacity:
         return whole
     condition = _asked(old.counter, _limit(old))
-    nests = tuple(_with(n, condition) if old.axis in n.loops else n for n in kernel.nests)
+    nests = tuple(
+        _with(n, condition) if old.axis in n.loops else n for n in kernel.nests
+    )
     return replace(whole, nests=nests).noted(f"predicate({loop!r})")
 
 
@@ -92,13 +110,17 @@ def _asked(counter: UOp, limit: UOp) -> UOp:
 
 
 def _by_constant(atom: UOp) -> bool:
-    return atom.op is Ops.IDIV and atom.src[1].op is Ops.CONST and atom.src[1].vmin > 0
+    return (
+        atom.op is Ops.IDIV and atom.src[1].op is Ops.CONST and atom.src[1].vmin > 0
+    )
 
 
 def _with(nest: Nest, condition: UOp) -> Nest:
     """The nest with one more condition, and without those that others imply."""
     every = list(dict.fromkeys((*nest.conditions, condition)))
-    kept = [c for c in every if not any(o is not c and _implies(o, c) for o in every)]
+    kept = [
+        c for c in every if not any(o is not c and _implies(o, c) for o in every)
+    ]
     return replace(nest, conditions=tuple(kept))
 
 

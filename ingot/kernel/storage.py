@@ -39,11 +39,15 @@ class Place:
         at = dict(zip(dims, indices, strict=True))
         total = UOp.const(dt.index, 0)
         if self.layout is not None:
-            total = substitute(self.layout, dict(zip(self.counters, indices, strict=True)))
+            total = substitute(
+                self.layout, dict(zip(self.counters, indices, strict=True))
+            )
         for axis, stride in zip(self.axes, self.strides, strict=True):
             total = total + at[axis] * stride
         if self.ahead is not None:
-            total = total + at[self.ahead.axis] % self.ahead.depth * (self.size // self.ahead.depth)
+            total = total + at[self.ahead.axis] % self.ahead.depth * (
+                self.size // self.ahead.depth
+            )
         return total.simplify()
 
 
@@ -58,7 +62,9 @@ def folds(kernel: Kernel, nest: Nest) -> bool:
     return bool(kinds) and (kinds == {LoopKind.VECTOR} or kinds <= THREADS)
 
 
-def defined_in(kernel: Kernel, nest: Nest, path: tuple[int, ...]) -> tuple[int, ...]:
+def defined_in(
+    kernel: Kernel, nest: Nest, path: tuple[int, ...]
+) -> tuple[int, ...]:
     """The loops in each iteration of which the nest's values are complete."""
     if folds(kernel, nest):
         return tuple(a for a in path if kernel.loops[a].kind is not LoopKind.VECTOR)
@@ -79,9 +85,13 @@ def place_all(threads: Threaded, launch_of: dict[int, int]) -> dict[int, Place]:
     for nest in kernel.nests:
         if isinstance(nest.body, Store):
             continue
-        crosses = any(launch_of[r.id] != launch_of[nest.id] for r, _ in reads[nest.id])
+        crosses = any(
+            launch_of[r.id] != launch_of[nest.id] for r, _ in reads[nest.id]
+        )
         if crosses and nest.ahead is not None:
-            raise MoveError(f"{nest.name} runs ahead of readers in another launch; bind its loops as theirs are")
+            raise MoveError(
+                f"{nest.name} runs ahead of readers in another launch; bind its loops as theirs are"
+            )
         home = () if crosses else _home(kernel, nest, route, reads[nest.id])
         place = _place(threads, nest, home, crosses, slots, reads[nest.id])
         slots += len(place.buffers) if crosses else 0
@@ -89,18 +99,29 @@ def place_all(threads: Threaded, launch_of: dict[int, int]) -> dict[int, Place]:
     return places
 
 
-def _home(kernel: Kernel, nest: Nest, route: Route, reads: Reads) -> tuple[int, ...]:
+def _home(
+    kernel: Kernel, nest: Nest, route: Route, reads: Reads
+) -> tuple[int, ...]:
     home = defined_in(kernel, nest, route[nest.id])
     position = {n.id: k for k, n in enumerate(kernel.nests)}
     for reader, read in reads:
         first, last = sorted((position[nest.id], position[reader.id]))
         between = kernel.nests[first : last + 1]
         before = position[reader.id] < position[nest.id]
-        _check_iteration(kernel, nest, reader, before, _still_open(route[nest.id], between, route), route)
+        _check_iteration(
+            kernel,
+            nest,
+            reader,
+            before,
+            _still_open(route[nest.id], between, route),
+            route,
+        )
         home = _while_same(kernel, nest, read, _still_open(home, between, route))
     if nest.ahead is not None:
         if nest.ahead.axis not in home:
-            raise MoveError(f"{nest.name} runs ahead in a loop that ends before its readers; keep them together")
+            raise MoveError(
+                f"{nest.name} runs ahead in a loop that ends before its readers; keep them together"
+            )
         home = home[: home.index(nest.ahead.axis)]
     return before_fixed(kernel, home)
 
@@ -114,11 +135,18 @@ def before_fixed(kernel: Kernel, path: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _check_iteration(
-    kernel: Kernel, nest: Nest, reader: Nest, before: bool, open_loops: tuple[int, ...], route: Route
+    kernel: Kernel,
+    nest: Nest,
+    reader: Nest,
+    before: bool,
+    open_loops: tuple[int, ...],
+    route: Route,
 ) -> None:
     """What each iteration of a loop overwrites is read before the next one, or after all; what is running, inside."""
     if before and not set(nest.reduced) & set(open_loops):
-        raise MoveError(f"{reader.name} reads {nest.name} before it runs, and not in the loop that it runs in")
+        raise MoveError(
+            f"{reader.name} reads {nest.name} before it runs, and not in the loop that it runs in"
+        )
     kept = {*nest.dims, *(nest.reduced if folds(kernel, nest) else ())}
     for axis in route[nest.id]:
         if axis not in kept and axis in route[reader.id] and axis not in open_loops:
@@ -128,7 +156,9 @@ def _check_iteration(
             )
 
 
-def _still_open(home: tuple[int, ...], between: tuple[Nest, ...], route: Route) -> tuple[int, ...]:
+def _still_open(
+    home: tuple[int, ...], between: tuple[Nest, ...], route: Route
+) -> tuple[int, ...]:
     """The loops that stay open while these nests run: all are inside them."""
     for nest in between:
         home = _common(home, route[nest.id])
@@ -142,7 +172,9 @@ def _common(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return a[:length]
 
 
-def _while_same(kernel: Kernel, nest: Nest, read: UOp, common: tuple[int, ...]) -> tuple[int, ...]:
+def _while_same(
+    kernel: Kernel, nest: Nest, read: UOp, common: tuple[int, ...]
+) -> tuple[int, ...]:
     """Cut before the first loop over an axis of the nest that is read at another place than its counter."""
     if nest.scope is Scope.SHARED:
         return common
@@ -154,10 +186,17 @@ def _while_same(kernel: Kernel, nest: Nest, read: UOp, common: tuple[int, ...]) 
 
 
 def _place(
-    threads: Threaded, nest: Nest, home: tuple[int, ...], crosses: bool, slot: int, reads: Reads
+    threads: Threaded,
+    nest: Nest,
+    home: tuple[int, ...],
+    crosses: bool,
+    slot: int,
+    reads: Reads,
 ) -> Place:
     kernel = threads.kernel
-    private = set(home) - (set(threads.axes) if nest.scope is Scope.SHARED else set())
+    private = set(home) - (
+        set(threads.axes) if nest.scope is Scope.SHARED else set()
+    )
     private |= {nest.ahead.axis} if nest.ahead is not None else set()
     axes = tuple(d for d in nest.dims if d not in private)
     strides: list[UOp] = []
@@ -173,8 +212,12 @@ def _place(
         buffers = tuple(_temporary(t, slot + j) for j, t in enumerate(nest.types))
     else:
         scope = _scope(kernel, nest, axes, size, reads)
-        buffers = tuple(_stage(nest, j, t, scope, size) for j, t in enumerate(nest.types))
-    place = Place(buffers, axes, tuple(strides), home, size, crosses, ahead=nest.ahead)
+        buffers = tuple(
+            _stage(nest, j, t, scope, size) for j, t in enumerate(nest.types)
+        )
+    place = Place(
+        buffers, axes, tuple(strides), home, size, crosses, ahead=nest.ahead
+    )
     if nest.layout is not None:
         place.layout = nest.layout.offset
         place.axes, place.strides = (), ()
@@ -188,14 +231,22 @@ def _temporary(dtype: dt.DType, slot: int) -> UOp:
 
 def _stage(nest: Nest, slot: int, dtype: dt.DType, scope: Scope, size: UOp) -> UOp:
     name = nest.name if len(nest.types) == 1 else f"{nest.name}{slot}"
-    return UOp(Ops.STAGE, dtype, (size,), StageArg(nest.id * 16 + slot, scope, name))
+    return UOp(
+        Ops.STAGE, dtype, (size,), StageArg(nest.id * 16 + slot, scope, name)
+    )
 
 
-def _scope(kernel: Kernel, nest: Nest, axes: tuple[int, ...], size: UOp, reads: Reads) -> Scope:
+def _scope(
+    kernel: Kernel, nest: Nest, axes: tuple[int, ...], size: UOp, reads: Reads
+) -> Scope:
     if nest.scope in (Scope.SHARED, Scope.PACKED):
         return nest.scope
     constant = size.op is Ops.CONST
-    if constant and int(size.value) <= REGISTER_ELEMENTS and _fixed(kernel, nest, axes, reads):
+    if (
+        constant
+        and int(size.value) <= REGISTER_ELEMENTS
+        and _fixed(kernel, nest, axes, reads)
+    ):
         return Scope.REGISTER
     if constant and int(size.value) * nest.types[0].itemsize <= STACK_BYTES:
         return Scope.STACK
@@ -204,7 +255,9 @@ def _scope(kernel: Kernel, nest: Nest, axes: tuple[int, ...], size: UOp, reads: 
 
 def _fixed(kernel: Kernel, nest: Nest, axes: tuple[int, ...], reads: Reads) -> bool:
     """All accesses have constant offsets once the unrolled loops are written out."""
-    if nest.ahead is not None or any(kernel.loops[a].kind not in FIXED for a in axes):
+    if nest.ahead is not None or any(
+        kernel.loops[a].kind not in FIXED for a in axes
+    ):
         return False
     positions = [i for i, d in enumerate(nest.dims) if d in axes]
     for _, read in reads:

@@ -14,10 +14,11 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
 from ingot.kernel.align import fuse_all
 from ingot.kernel.maps import lanes
-from ingot.kernel.moves import bind, compute_at, detach, edge, layout, reorder, share, split, stage, unroll, vector
+from ingot.kernel.moves import bind, detach, edge, reorder, split, unroll, vector
 from ingot.kernel.nest import Edge, Kernel, Nest, Reduce, axes_in
 from ingot.kernel.plan import Plan
 from ingot.kernel.reduction import hold, online
+from ingot.kernel.staging import compute_at, layout, share, stage
 from ingot.kernel.structure import Stream, streams
 from ingot.target import Target
 
@@ -30,7 +31,9 @@ def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
     """Share the query loops, run the softmax online, tile both contractions."""
     found = streams(kernel)
     assert found is not None
-    return Plan(_Streaming(kernel, found, lanes(target, found.scores.types[0])).run())
+    return Plan(
+        _Streaming(kernel, found, lanes(target, found.scores.types[0])).run()
+    )
 
 
 class _Streaming:
@@ -41,7 +44,9 @@ class _Streaming:
         self.out = kernel.nests[-1].name
         self.kernel = self._shared(kernel)
         self.batch = self._names(self._nest(self.out).loops[: self._depth - 1])
-        self.query = self.kernel.loops[self._nest(self.out).loops[self._depth - 1]].name
+        self.query = self.kernel.loops[
+            self._nest(self.out).loops[self._depth - 1]
+        ].name
 
     @property
     def _depth(self) -> int:
@@ -88,22 +93,41 @@ class _Streaming:
             self.kernel = split(self.kernel, loop, KEYS, f"{loop}_b", f"{loop}_k")
         self.block = f"{loops[0]}_b"
         self.kernel = online(self.kernel, names, tuple(f"{n}_b" for n in loops))
-        self.kernel = compute_at(self.kernel, self.scores, f"{self.top}.part", self.block)
+        self.kernel = compute_at(
+            self.kernel, self.scores, f"{self.top}.part", self.block
+        )
         self.keys, self.top_keys = f"{keys}_k", f"{loops[0]}_k"
         self.sum_keys, self.mix_keys = f"{loops[1]}_k", f"{loops[2]}_k"
         body = self._nest(f"{self.total}.part").body
         assert isinstance(body, Reduce)
-        self.kernel = stage(self.kernel, f"{self.total}.part", body.values[0], self.block, "p", Scope.STACK)
-        self.kernel = share(self.kernel, "p", f"{self.mixed}.part", self.mix_keys, f"p.{self.sum_keys}")
+        self.kernel = stage(
+            self.kernel,
+            f"{self.total}.part",
+            body.values[0],
+            self.block,
+            "p",
+            Scope.STACK,
+        )
+        self.kernel = share(
+            self.kernel,
+            "p",
+            f"{self.mixed}.part",
+            self.mix_keys,
+            f"p.{self.sum_keys}",
+        )
 
     def _queries(self) -> None:
         """The query axis as block, vectors, lanes; lanes innermost everywhere."""
-        self.kernel = split(self.kernel, self.query, QUERY_VECTORS * self.wide, "q_b", "q_t")
+        self.kernel = split(
+            self.kernel, self.query, QUERY_VECTORS * self.wide, "q_b", "q_t"
+        )
         self.kernel = split(self.kernel, "q_t", self.wide, "q_u", "q_v")
         for nest in self.kernel.nests:
             names = self._names(nest.loops)
             rest = [n for n in names if n not in (*self.batch, "q_b", "q_u", "q_v")]
-            self.kernel = reorder(self.kernel, nest.name, *self.batch, "q_b", *rest, "q_u", "q_v")
+            self.kernel = reorder(
+                self.kernel, nest.name, *self.batch, "q_b", *rest, "q_u", "q_v"
+            )
             dims = self._names(nest.dims)
             if {"q_u", "q_v"} <= set(dims):
                 first = [d for d in dims if d not in ("q_u", "q_v")]
@@ -115,13 +139,28 @@ class _Streaming:
         depth = self._reduced(self.scores)
         self.kernel = split(self.kernel, self.keys, KEY_ROWS, "key_o", "key_r")
         self.kernel = reorder(
-            self.kernel, self.scores, *self.batch, "q_b", self.block, "key_o", depth, "key_r", "q_u", "q_v"
+            self.kernel,
+            self.scores,
+            *self.batch,
+            "q_b",
+            self.block,
+            "key_o",
+            depth,
+            "key_r",
+            "q_u",
+            "q_v",
         )
         self.kernel = edge(unroll(self.kernel, "key_r"), "key_o", Edge.PEEL)
         self.kernel = hold(self.kernel, self.scores, f"{self.scores}.sum")
         query = self._operand(f"{self.scores}.sum", "q_v")
         self.kernel = stage(
-            self.kernel, f"{self.scores}.sum", query, "q_b", "queries", Scope.PACKED, (depth, "q_u", "q_v")
+            self.kernel,
+            f"{self.scores}.sum",
+            query,
+            "q_b",
+            "queries",
+            Scope.PACKED,
+            (depth, "q_u", "q_v"),
         )
         self.kernel = vector(unroll(self.kernel, "queries.q_u"), "queries.q_v")
 
@@ -136,21 +175,41 @@ class _Streaming:
         """KEY_ROWS features against the vectors of queries, summed over the keys of the block."""
         part = f"{self.mixed}.part"
         feature = self._names(self._nest(part).dims)
-        own = next(n for n in feature if n not in (*self.batch, "q_b", "q_u", "q_v", self.block))
+        own = next(
+            n
+            for n in feature
+            if n not in (*self.batch, "q_b", "q_u", "q_v", self.block)
+        )
         self.kernel = split(self.kernel, own, KEY_ROWS, "f_o", "f_r")
         front = (*self.batch, "q_b", self.block, "f_o")
-        self.kernel = reorder(self.kernel, part, *front, self.mix_keys, "f_r", "q_u", "q_v")
+        self.kernel = reorder(
+            self.kernel, part, *front, self.mix_keys, "f_r", "q_u", "q_v"
+        )
         self.kernel = reorder(self.kernel, self.mixed, *front, "f_r", "q_u", "q_v")
         self.kernel = edge(unroll(self.kernel, "f_r"), "f_o", Edge.PEEL)
 
     def _output(self) -> None:
         """The mix lies feature by feature; square tiles turned in registers store it query by query."""
-        own = next(n for n in self._names(self._nest(self.out).loops) if n not in (*self.batch, "q_b", "q_u", "q_v"))
+        own = next(
+            n
+            for n in self._names(self._nest(self.out).loops)
+            if n not in (*self.batch, "q_b", "q_u", "q_v")
+        )
         self.kernel = split(self.kernel, own, self.wide, "o_o", "o_t")
         self.kernel = unroll(detach(self.kernel, self.out, "q_v", "o_q"), "o_q")
-        self.kernel = reorder(self.kernel, self.out, *self.batch, "q_b", "o_o", "q_u", "o_q", "o_t")
+        self.kernel = reorder(
+            self.kernel, self.out, *self.batch, "q_b", "o_o", "q_u", "o_q", "o_t"
+        )
         value = self._nest(self.out).expressions()[1]
-        self.kernel = stage(self.kernel, self.out, value, "q_u", "turn", Scope.REGISTER, ("o_t", "o_q"))
+        self.kernel = stage(
+            self.kernel,
+            self.out,
+            value,
+            "q_u",
+            "turn",
+            Scope.REGISTER,
+            ("o_t", "o_q"),
+        )
         self.kernel = vector(unroll(self.kernel, "turn.o_t"), "turn.o_q")
         self.kernel = vector(self.kernel, "o_t")
 

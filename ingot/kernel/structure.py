@@ -12,7 +12,20 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
 from ingot.kernel.nest import Kernel, Nest, Reduce, Store, axes_in
 
-DEAR = frozenset({Ops.EXP, Ops.EXP2, Ops.LOG, Ops.LOG2, Ops.SIN, Ops.TANH, Ops.ERF, Ops.POW, Ops.FDIV, Ops.SQRT})
+DEAR = frozenset(
+    {
+        Ops.EXP,
+        Ops.EXP2,
+        Ops.LOG,
+        Ops.LOG2,
+        Ops.SIN,
+        Ops.TANH,
+        Ops.ERF,
+        Ops.POW,
+        Ops.FDIV,
+        Ops.SQRT,
+    }
+)
 
 
 def is_fold(nest: Nest, op: Ops) -> bool:
@@ -25,7 +38,11 @@ def contraction(kernel: Kernel, nest: Nest) -> bool:
     """sum over k of a(i, k) * b(k, j): both operands vary along k, and each has an output axis that the other has not."""
     if not is_fold(nest, Ops.ADD):
         return False
-    value = nest.body.values[0] if isinstance(nest.body, Reduce) and nest.body.values else None
+    value = (
+        nest.body.values[0]
+        if isinstance(nest.body, Reduce) and nest.body.values
+        else None
+    )
     if value is None or value.op is not Ops.MUL:
         return False
     left, right = (axes_in(s) for s in value.src)
@@ -48,7 +65,9 @@ def streams(kernel: Kernel) -> Stream | None:
     """The four nests of a streaming softmax between two contractions, if that is what the kernel is."""
     contractions = [n for n in kernel.nests if contraction(kernel, n)]
     tops = [n for n in kernel.nests if is_fold(n, Ops.MAX)]
-    sums = [n for n in kernel.nests if is_fold(n, Ops.ADD) and n not in contractions]
+    sums = [
+        n for n in kernel.nests if is_fold(n, Ops.ADD) and n not in contractions
+    ]
     if len(contractions) != 2 or len(tops) != 1 or len(sums) != 1:
         return None
     scores, mixed = contractions
@@ -63,8 +82,17 @@ def _linked(kernel: Kernel, stream: Stream) -> bool:
     along_scores = {stream.top.id, stream.total.id, stream.mixed.id}
     along_top = {stream.total.id, stream.mixed.id}
     dims = len(stream.top.dims)
-    sizes = (len(stream.scores.dims), len(stream.total.dims), len(stream.mixed.dims), len(stream.top.reduced))
-    if sizes != (dims + 1, dims, dims + 1, 1) or len(stream.mixed.reduced) != 1 or not _same_rows(kernel, stream):
+    sizes = (
+        len(stream.scores.dims),
+        len(stream.total.dims),
+        len(stream.mixed.dims),
+        len(stream.top.reduced),
+    )
+    if (
+        sizes != (dims + 1, dims, dims + 1, 1)
+        or len(stream.mixed.reduced) != 1
+        or not _same_rows(kernel, stream)
+    ):
         return False
     return (
         reads(stream.scores) == along_scores
@@ -87,7 +115,9 @@ def _same_rows(kernel: Kernel, stream: Stream) -> bool:
 
 def loads_of(nest: Nest) -> list[UOp]:
     """The buffer reads of a nest, each once."""
-    found = [u for e in nest.expressions() for u in e.toposort() if u.op is Ops.LOAD]
+    found = [
+        u for e in nest.expressions() for u in e.toposort() if u.op is Ops.LOAD
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -95,7 +125,11 @@ def strides(kernel: Kernel, nest: Nest, offset: UOp) -> dict[int, UOp] | None:
     """Axis -> stride of an offset; None if it is not a plain sum of strides."""
     counters = {kernel.loops[a].counter: a for a in nest.loops}
     found = split_affine(offset, list(counters))
-    return None if found is None else {counters[c]: stride for c, stride in found[0].items()}
+    return (
+        None
+        if found is None
+        else {counters[c]: stride for c, stride in found[0].items()}
+    )
 
 
 def unit_axis(kernel: Kernel, nest: Nest, offset: UOp) -> int | None:
@@ -109,7 +143,9 @@ def unit_axis(kernel: Kernel, nest: Nest, offset: UOp) -> int | None:
 
 def unit_axes(kernel: Kernel, nest: Nest) -> list[int]:
     """The unit axes of a nest's accesses: its store first, then its loads, those that move along most loops first."""
-    offsets = sorted((u.src[1] for u in loads_of(nest)), key=lambda offset: -len(axes_in(offset)))
+    offsets = sorted(
+        (u.src[1] for u in loads_of(nest)), key=lambda offset: -len(axes_in(offset))
+    )
     if isinstance(nest.body, Store):
         offsets.insert(0, nest.body.offset)
     found = (unit_axis(kernel, nest, o) for o in offsets)

@@ -13,26 +13,45 @@ from ingot.errors import MoveError
 from ingot.ir import dtype as dt
 from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
-from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, Scope, StageArg, ValueArg, VarArg
+from ingot.ir.opcode import (
+    FoldArg,
+    LoopKind,
+    Ops,
+    Scope,
+    StageArg,
+    ValueArg,
+)
 from ingot.ir.rewrite import substitute
 from ingot.kernel.edges import all_of, loop_node, peeled
+from ingot.kernel.launches import Built, interface, one_grid
 from ingot.kernel.legality import check_nest, check_order
-from ingot.kernel.nest import GRID, Ahead, Edge, Kernel, Loop, Map, Nest, Reduce, Store, axes_in, fill_states, steps_of
+from ingot.kernel.nest import (
+    GRID,
+    Ahead,
+    Edge,
+    Kernel,
+    Loop,
+    Map,
+    Nest,
+    Reduce,
+    Store,
+    axes_in,
+    fill_states,
+    steps_of,
+)
 from ingot.kernel.pipeline import check_ahead
-from ingot.kernel.storage import Place, before_fixed, defined_in, folds, paths, place_all
+from ingot.kernel.storage import (
+    Place,
+    before_fixed,
+    defined_in,
+    folds,
+    paths,
+    place_all,
+)
 from ingot.kernel.threads import Threaded, threaded
 
 ZERO = UOp.const(dt.index, 0)
 ONE = UOp.const(dt.index, 1)
-GRID_AXIS = 1 << 21
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """The launches of one kernel and the temporary buffers between them (dtype, elements)."""
-
-    launches: tuple[UOp, ...]
-    temporaries: tuple[tuple[dt.DType, UOp], ...]
 
 
 @dataclass(slots=True)
@@ -47,7 +66,11 @@ class Branch:
         here = self
         for loop in loops:
             last = here.children[-1] if here.children else None
-            if not (isinstance(last, Branch) and last.loop is not None and last.loop.axis == loop.axis):
+            if not (
+                isinstance(last, Branch)
+                and last.loop is not None
+                and last.loop.axis == loop.axis
+            ):
                 last = Branch(loop)
                 here.children.append(last)
             here = last
@@ -69,27 +92,12 @@ def build(kernel: Kernel) -> Built:
         nests = [n for n in threads.kernel.nests if launch_of[n.id] == number]
         body = writer.write(nests)
         bodies.append(one_grid(body) if kernel.grouped else body)
-    built = _interface(threads.kernel, bodies, places)
+    built = interface(threads.kernel, bodies, places)
     if not threads.axes:
         return built
-    return replace(built, launches=tuple(launch.simplify() for launch in built.launches))
-
-
-def one_grid(body: tuple[UOp, ...]) -> tuple[UOp, ...]:
-    """Several loops over chunks as one: chunks 0..a belong to the first, a..a+b to the second, and so on."""
-    whole = Loop(GRID_AXIS, "chunk", ZERO, ZERO, LoopKind.CHUNK)
-    start = ZERO
-    parts: list[UOp] = []
-    for statement in body:
-        arg = cast(LoopArg, statement.arg)
-        end = (start + statement.src[0]).simplify()
-        mine = ((start - 1 < whole.counter) & (whole.counter < end)).simplify()
-        counter = UOp.axis(arg.axis, arg.name)
-        own = (whole.counter - start).simplify()
-        inside = (substitute(s, {counter: own}) for s in statement.src[1:])
-        parts.append(UOp(Ops.WHEN, dt.void, (mine, *inside)))
-        start = end
-    return (loop_node(whole, start, tuple(parts)),)
+    return replace(
+        built, launches=tuple(launch.simplify() for launch in built.launches)
+    )
 
 
 def _launches(kernel: Kernel) -> dict[int, int]:
@@ -115,16 +123,22 @@ class _Writer:
         self.route = paths(threads)
         self.declared: set[int] = set()
         self.checked: set[tuple[int, ...]] = set()
-        self.most: dict[UOp, UOp | int] = {lp.counter: lp.capacity for lp in self.kernel.loops.values()}
+        self.most: dict[UOp, UOp | int] = {
+            lp.counter: lp.capacity for lp in self.kernel.loops.values()
+        }
         self.last_ahead: UOp | None = None
-        self.filled: list[Nest] = []  # shared tiles whose barrier still stands last in its branch
+        self.filled: list[
+            Nest
+        ] = []  # shared tiles whose barrier still stands last in its branch
 
     def write(self, nests: list[Nest]) -> tuple[UOp, ...]:
         root = Branch(None)
         started: set[int] = set()
         for position, nest in enumerate(nests):
             coming = [
-                (n, nests[position : k + 1]) for k, n in enumerate(nests) if k >= position and n.id not in started
+                (n, nests[position : k + 1])
+                for k, n in enumerate(nests)
+                if k >= position and n.id not in started
             ]
             due = [n for n, between in coming if self._must_start(n, between)]
             for other in sorted(due, key=self._depth):
@@ -168,8 +182,14 @@ class _Writer:
         if place is None or nest.id in self.declared:
             return
         self.declared.add(nest.id)
-        if isinstance(nest.body, Reduce) and nest.body.n > 1 and not folds(self.kernel, nest):
-            outer = before_fixed(self.kernel, defined_in(self.kernel, nest, self.route[nest.id]))
+        if (
+            isinstance(nest.body, Reduce)
+            and nest.body.n > 1
+            and not folds(self.kernel, nest)
+        ):
+            outer = before_fixed(
+                self.kernel, defined_in(self.kernel, nest, self.route[nest.id])
+            )
             self._branch(root, outer).children[:0] = self._next_states(nest)[0]
         if not place.is_temporary:
             self._branch(root, place.home).children[:0] = place.buffers
@@ -178,9 +198,17 @@ class _Writer:
         """Registers for the new states of one step, and the one of them that this lane has."""
         loops = [self.kernel.loops[a] for a in self.places[nest.id].axes]
         lane = next((lp for lp in loops if lp.kind is LoopKind.VECTOR), None)
-        size, offset = (ONE, ZERO) if lane is None else (lane.capacity, lane.counter)
-        args = [StageArg(nest.id * 16 + 8 + j, Scope.REGISTER, f"{nest.name}{j}_next") for j in range(len(nest.types))]
-        return [UOp(Ops.STAGE, t, (size,), arg) for t, arg in zip(nest.types, args, strict=True)], offset
+        size, offset = (
+            (ONE, ZERO) if lane is None else (lane.capacity, lane.counter)
+        )
+        args = [
+            StageArg(nest.id * 16 + 8 + j, Scope.REGISTER, f"{nest.name}{j}_next")
+            for j in range(len(nest.types))
+        ]
+        return [
+            UOp(Ops.STAGE, t, (size,), arg)
+            for t, arg in zip(nest.types, args, strict=True)
+        ], offset
 
     def _start(self, root: Branch, nest: Nest) -> None:
         if nest.ahead is not None:
@@ -199,8 +227,14 @@ class _Writer:
         return self.places[nest.id].offset(nest.dims, counters)
 
     @staticmethod
-    def _store(buffer: UOp, offset: UOp, value: UOp, mask: UOp | None = None) -> UOp:
-        src = (buffer, offset, value) if mask is None else (buffer, offset, value, mask)
+    def _store(
+        buffer: UOp, offset: UOp, value: UOp, mask: UOp | None = None
+    ) -> UOp:
+        src = (
+            (buffer, offset, value)
+            if mask is None
+            else (buffer, offset, value, mask)
+        )
         return UOp(Ops.STORE, dt.void, src)
 
     def _body(self, root: Branch, nest: Nest) -> None:
@@ -214,9 +248,16 @@ class _Writer:
             self._step(root, nest, nest.body)
 
     def _output(self, root: Branch, nest: Nest, body: Store) -> None:
-        guards = [*self.threads.guards[nest.id].values(), *self.threads.conditions(nest), *self._one_thread(nest)]
+        guards = [
+            *self.threads.guards[nest.id].values(),
+            *self.threads.conditions(nest),
+            *self._one_thread(nest),
+        ]
         statement = self._store(
-            body.buffer, self._lower(body.offset, nest), self._lower(body.value, nest), all_of(guards)
+            body.buffer,
+            self._lower(body.offset, nest),
+            self._lower(body.value, nest),
+            all_of(guards),
         )
         self._branch(root, self.route[nest.id]).children.append(statement)
 
@@ -231,7 +272,10 @@ class _Writer:
             return
         shared = nest.scope is Scope.SHARED
         place, path = self.places[nest.id], self.route[nest.id]
-        outside = self._branch(root, path[: len(path) - len([a for a in nest.loops if a not in place.home])])
+        outside = self._branch(
+            root,
+            path[: len(path) - len([a for a in nest.loops if a not in place.home])],
+        )
         if shared and not self._follows_fill(outside, nest):
             outside.children.append(UOp(Ops.BARRIER, dt.void))
         self._branch(root, path).children.append(self._filled(nest, body))
@@ -242,7 +286,12 @@ class _Writer:
     def _filled(self, nest: Nest, body: Map) -> UOp:
         guards = [*self.threads.guards[nest.id].values(), *self._one_thread(nest)]
         mask = all_of(guards) if nest.scope is Scope.SHARED else None
-        return self._store(self.places[nest.id].buffers[0], self._own(nest), self._lower(body.value, nest), mask)
+        return self._store(
+            self.places[nest.id].buffers[0],
+            self._own(nest),
+            self._lower(body.value, nest),
+            mask,
+        )
 
     def _fill_first(self, root: Branch, nest: Nest, ahead: Ahead) -> None:
         """Before the loop: the tiles of its first iterations."""
@@ -260,7 +309,9 @@ class _Writer:
         follows = bool(inside.children) and inside.children[-1] is self.last_ahead
         if nest.scope is Scope.SHARED and not follows:
             inside.children.append(UOp(Ops.BARRIER, dt.void))
-        self.last_ahead = self._fill_of(nest, ahead, self.kernel.loops[ahead.axis].counter + (ahead.depth - 1))
+        self.last_ahead = self._fill_of(
+            nest, ahead, self.kernel.loops[ahead.axis].counter + (ahead.depth - 1)
+        )
         inside.children.append(self.last_ahead)
 
     def _fill_of(self, nest: Nest, ahead: Ahead, step: UOp) -> UOp:
@@ -270,7 +321,10 @@ class _Writer:
         inside = inner.at(self._inside(path)[path.index(ahead.axis) + 1 :])
         inside.children.append(self._filled(nest, cast(Map, nest.body)))
         step = step.simplify()
-        statements = (substitute(s, {loop.counter: step}).simplify() for s in self._nodes(inner))
+        statements = (
+            substitute(s, {loop.counter: step}).simplify()
+            for s in self._nodes(inner)
+        )
         return UOp(Ops.WHEN, dt.void, (step < loop.extent, *statements))
 
     def _follows_fill(self, outside: Branch, nest: Nest) -> bool:
@@ -279,22 +333,36 @@ class _Writer:
         if not isinstance(last, UOp) or last.op is not Ops.BARRIER:
             self.filled = []
             return False
-        if any(reader.id == nest.id for tile in self.filled for reader, _ in self.kernel.readers(tile)):
+        if any(
+            reader.id == nest.id
+            for tile in self.filled
+            for reader, _ in self.kernel.readers(tile)
+        ):
             return False
         outside.children.pop()
         return True
 
     def _fold(self, root: Branch, nest: Nest, body: Reduce) -> None:
         if len(nest.reduced) != 1:
-            raise MoveError(f"{nest.name} folds over {len(nest.reduced)} lane axes at once; rfactor them one by one")
+            raise MoveError(
+                f"{nest.name} folds over {len(nest.reduced)} lane axes at once; rfactor them one by one"
+            )
         place, loop = self.places[nest.id], self.kernel.loops[nest.reduced[0]]
-        targets = [UOp(Ops.LOAD, b.dtype, (b, self._own(nest))) for b in place.buffers]
+        targets = [
+            UOp(Ops.LOAD, b.dtype, (b, self._own(nest))) for b in place.buffers
+        ]
         values = [self._lower(v, nest) for v in body.values]
         inside = all_of(self._summed_guards(nest))
         if inside is not None:
-            values = [inside.where(value, init) for value, init in zip(values, body.inits, strict=True)]
+            values = [
+                inside.where(value, init)
+                for value, init in zip(values, body.inits, strict=True)
+            ]
         node = UOp(
-            Ops.FOLD, dt.void, (loop.capacity, *targets, *values, *body.combines), FoldArg(loop.axis, loop.kind, body.n)
+            Ops.FOLD,
+            dt.void,
+            (loop.capacity, *targets, *values, *body.combines),
+            FoldArg(loop.axis, loop.kind, body.n),
         )
         path = defined_in(self.kernel, nest, self.route[nest.id])
         self._branch(root, path).children.append(node)
@@ -310,7 +378,9 @@ class _Writer:
         news = [_fused(fill_states(s, dict(enumerate(olds)))) for s in steps]
         inside = all_of(self._summed_guards(nest))
         if inside is not None:
-            news = [inside.where(new, old) for new, old in zip(news, olds, strict=True)]
+            news = [
+                inside.where(new, old) for new, old in zip(news, olds, strict=True)
+            ]
         branch = self._branch(root, self.route[nest.id])
         if body.n == 1:
             branch.children.append(self._store(place.buffers[0], offset, news[0]))
@@ -320,26 +390,41 @@ class _Writer:
     def _summed_guards(self, nest: Nest) -> list[UOp]:
         """Questions that a step must ask: what is past the end adds nothing to this reduction, or to one around it."""
         summed = set(nest.reduced)
-        guards = [c for a, c in self.threads.guards[nest.id].items() if a in summed or axes_in(c) & summed]
-        return guards + [c for c in self.threads.conditions(nest) if axes_in(c) & summed]
+        guards = [
+            c
+            for a, c in self.threads.guards[nest.id].items()
+            if a in summed or axes_in(c) & summed
+        ]
+        return guards + [
+            c for c in self.threads.conditions(nest) if axes_in(c) & summed
+        ]
 
-    def _simultaneous(self, branch: Branch, nest: Nest, offset: UOp, news: list[UOp]) -> None:
+    def _simultaneous(
+        self, branch: Branch, nest: Nest, offset: UOp, news: list[UOp]
+    ) -> None:
         """All new states are known before any old one is overwritten."""
         copies, own = self._next_states(nest)
         for copy, new in zip(copies, news, strict=True):
             branch.children.append(self._store(copy, own, new))
         for buffer, copy in zip(self.places[nest.id].buffers, copies, strict=True):
-            branch.children.append(self._store(buffer, offset, UOp(Ops.LOAD, copy.dtype, (copy, own))))
+            branch.children.append(
+                self._store(buffer, offset, UOp(Ops.LOAD, copy.dtype, (copy, own)))
+            )
 
     def _lower(self, expression: UOp, nest: Nest) -> UOp:
         """Reads of nests become loads; loads of buffers are masked where the nest runs past an extent."""
-        guards, conditions = self.threads.guards[nest.id], self.threads.conditions(nest)
+        guards, conditions = (
+            self.threads.guards[nest.id],
+            self.threads.conditions(nest),
+        )
         done: dict[UOp, UOp] = {}
         for node in expression.toposort():
             src = tuple(done[s] for s in node.src)
             if node.op is Ops.VALUE:
                 read = self._read(node, src)
-                done[node] = _masked(read, guards, conditions, self._past_the_end(node, read))
+                done[node] = _masked(
+                    read, guards, conditions, self._past_the_end(node, read)
+                )
             elif node.op is Ops.LOAD and (guards or conditions):
                 load = node.replace(src=src)
                 done[node] = _masked(load, guards, conditions, axes_in(load.src[1]))
@@ -351,14 +436,23 @@ class _Writer:
         arg = cast(ValueArg, node.arg)
         place, nest = self.places[arg.nest], self.kernel.by_id(arg.nest)
         buffer = place.buffers[arg.slot]
-        return UOp(Ops.LOAD, buffer.dtype, (buffer, place.offset(nest.dims, indices)))
+        return UOp(
+            Ops.LOAD, buffer.dtype, (buffer, place.offset(nest.dims, indices))
+        )
 
     def _past_the_end(self, node: UOp, read: UOp) -> set[int]:
         """The loops that can take a read past what a tile holds: they run further than those that fill it."""
-        if read.src[0].op is Ops.STAGE and cast(StageArg, read.src[0].arg).scope is Scope.REGISTER:
+        if (
+            read.src[0].op is Ops.STAGE
+            and cast(StageArg, read.src[0].arg).scope is Scope.REGISTER
+        ):
             return set()
         dims = self.kernel.by_id(cast(ValueArg, node.arg).nest).dims
-        apart = [at for d, at in zip(dims, node.src, strict=True) if not self._holds(self.kernel.loops[d], at)]
+        apart = [
+            at
+            for d, at in zip(dims, node.src, strict=True)
+            if not self._holds(self.kernel.loops[d], at)
+        ]
         return {axis for at in apart for axis in axes_in(at)}
 
     def _holds(self, loop: Loop, at: UOp) -> bool:
@@ -391,7 +485,9 @@ class _Writer:
     def _tails(self, loop: Loop, branch: Branch) -> list[Loop]:
         """The loops inside a branch that only its last tile can leave early."""
         inner = _loops_inside(branch)
-        return [lp for lp in inner if lp.guarded and loop.axis in axes_in(lp.extent)]
+        return [
+            lp for lp in inner if lp.guarded and loop.axis in axes_in(lp.extent)
+        ]
 
 
 def _loops_inside(branch: Branch) -> list[Loop]:
@@ -406,9 +502,16 @@ def _loops_inside(branch: Branch) -> list[Loop]:
 _EXACT = frozenset({LoopKind.LOOP, LoopKind.CHUNK, LoopKind.BLOCK})
 
 
-def _masked(load: UOp, guards: dict[int, UOp], conditions: list[UOp], used: frozenset[int] | set[int]) -> UOp:
+def _masked(
+    load: UOp,
+    guards: dict[int, UOp],
+    conditions: list[UOp],
+    used: frozenset[int] | set[int],
+) -> UOp:
     """The load with the questions about the loops `used`."""
-    asked = [c for a, c in guards.items() if a in used] + [c for c in conditions if axes_in(c) & used]
+    asked = [c for a, c in guards.items() if a in used] + [
+        c for c in conditions if axes_in(c) & used
+    ]
     mask = all_of([*load.src[2:3], *asked])
     if mask is None:
         return load
@@ -424,37 +527,3 @@ def _fused(step: UOp) -> UOp:
     if acc.op is Ops.LOAD and term.op is Ops.MUL:
         return UOp(Ops.MULACC, step.dtype, (*term.src, acc))
     return step
-
-
-def _interface(kernel: Kernel, bodies: list[tuple[UOp, ...]], places: dict[int, Place]) -> Built:
-    """Give every launch the same arguments."""
-    temporary = [p for p in places.values() if p.is_temporary]
-    params = (*kernel.params, *(b for p in temporary for b in p.buffers))
-    probe = UOp(Ops.SINK, dt.void, tuple(s for body in bodies for s in body))
-    sizes = tuple(u for u in probe.toposort() if u.op is Ops.DEFINE_VAR)
-    sizes = tuple(sorted(sizes, key=lambda u: _natural(cast(VarArg, u.arg).name)))
-    launches = tuple(_kernel(kernel, number, body, params, sizes) for number, body in enumerate(bodies))
-    return Built(launches, tuple((b.dtype, p.size) for p in temporary for b in p.buffers))
-
-
-def _natural(name: str) -> tuple[str, int]:
-    head = name.rstrip("0123456789")
-    return head, int(name[len(head) :] or 0)
-
-
-def _kernel(kernel: Kernel, number: int, body: tuple[UOp, ...], params: tuple[UOp, ...], sizes: tuple[UOp, ...]) -> UOp:
-    name = kernel.name if number == 0 else f"{kernel.name}_{number}"
-    chunks = ONE
-    for statement in body:
-        if statement.op is Ops.LOOP and statement.arg.kind is LoopKind.CHUNK:  # type: ignore[union-attr]
-            chunks = statement.src[0]
-    return UOp(Ops.KERNEL, dt.void, body, KernelArg(name, params, sizes, chunks, _scratch(body)))
-
-
-def _scratch(body: tuple[UOp, ...]) -> UOp:
-    """Bytes of scratch: each PACKED stage starts at a multiple of 64."""
-    total = ZERO
-    for node in UOp(Ops.SINK, dt.void, body).toposort():
-        if node.op is Ops.STAGE and cast(StageArg, node.arg).scope is Scope.PACKED:
-            total = total + (node.src[0] * node.dtype.itemsize + 63) // 64 * 64
-    return total.simplify()

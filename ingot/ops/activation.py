@@ -37,7 +37,14 @@ from ingot.ops.sample import INF, NAN, Sample, floats, ints, sample, values
 _FAR = values(0.0, -0.0, 30.0, -30.0, 700.0, -700.0)
 
 
-def _activation(name: str, lower: Lower, ref: Any, *samples: Sample, ulp: float = 8, aliases: Sequence[str] = ()) -> Op:
+def _activation(
+    name: str,
+    lower: Lower,
+    ref: Any,
+    *samples: Sample,
+    ulp: float = 8,
+    aliases: Sequence[str] = (),
+) -> Op:
     """A float function of one element."""
     tried = (sample(floats(3, 4, low=-5, high=5)), sample(_FAR), *samples)
     bad = ((sample(None), f"{name}: x is NoneType; wanted a tensor"),)
@@ -137,12 +144,18 @@ def _quick_gelu(x: UOp) -> UOp:
 
 def _accept_gelu(x: UOp, *, approximate: str) -> Accepted:
     if approximate not in ("none", "tanh"):
-        raise ArgumentError(f"gelu: approximate is {approximate!r}; wanted 'none' or 'tanh'")
+        raise ArgumentError(
+            f"gelu: approximate is {approximate!r}; wanted 'none' or 'tanh'"
+        )
     return (as_float(x),), {"approximate": approximate}
 
 
 def _logistic(x: Any) -> Any:
-    return np.where(x > 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x))))
+    return np.where(
+        x > 0,
+        1 / (1 + np.exp(-np.abs(x))),
+        np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x))),
+    )
 
 
 def _gelu_reference(x: Any, approximate: str = "none") -> Any:
@@ -156,7 +169,11 @@ relu = op(
     types=same_type,
     lower=_relu,
     ref=lambda x: np.maximum(x, 0),
-    samples=(sample(floats(3, 4)), sample(ints(5)), sample(values(INF, -INF, NAN, -0.0))),
+    samples=(
+        sample(floats(3, 4)),
+        sample(ints(5)),
+        sample(values(INF, -INF, NAN, -0.0)),
+    ),
     bad_samples=((sample(None), "relu: x is NoneType; wanted a tensor"),),
     ulp=0,
 )
@@ -186,27 +203,45 @@ hardtanh = _activation(
     sample(floats(5), low=-2.0, high=0.5),
     ulp=0,
 )
-hardsigmoid = _activation("hardsigmoid", _hardsigmoid, lambda x: np.clip(x + 3, 0, 6) / 6)
-hardswish = _activation("hardswish", _hardswish, lambda x: x * np.clip(x + 3, 0, 6) / 6)
+hardsigmoid = _activation(
+    "hardsigmoid", _hardsigmoid, lambda x: np.clip(x + 3, 0, 6) / 6
+)
+hardswish = _activation(
+    "hardswish", _hardswish, lambda x: x * np.clip(x + 3, 0, 6) / 6
+)
 gelu = op(
     "gelu",
     types=same_type,
     accept=_accept_gelu,
     lower=_gelu,
     ref=_gelu_reference,
-    samples=(sample(floats(3, 4)), sample(floats(3, 4), approximate="tanh"), sample(values(0.0, -0.0, 30.0))),
-    bad_samples=((sample(floats(3), approximate="fast"), "gelu: approximate is 'fast'; wanted 'none' or 'tanh'"),),
+    samples=(
+        sample(floats(3, 4)),
+        sample(floats(3, 4), approximate="tanh"),
+        sample(values(0.0, -0.0, 30.0)),
+    ),
+    bad_samples=(
+        (
+            sample(floats(3), approximate="fast"),
+            "gelu: approximate is 'fast'; wanted 'none' or 'tanh'",
+        ),
+    ),
     ulp=16,
     normwise=True,  # 1 + erf(x) cancels where x is far below 0
 )
-quick_gelu = _activation("quick_gelu", _quick_gelu, lambda x: x * _logistic(1.702 * x), ulp=16)
+quick_gelu = _activation(
+    "quick_gelu", _quick_gelu, lambda x: x * _logistic(1.702 * x), ulp=16
+)
 
 # --- functions of a row -------------------------------------------------------------------------------------------
 
 
 def _accept_row(name: str) -> Accept:
     def accept(x: UOp, *, axis: int, **attrs: Attr) -> Accepted:
-        return (as_float(x),), {"axis": normal_axis(name, axis, len(x.shape)), **attrs}
+        return (as_float(x),), {
+            "axis": normal_axis(name, axis, len(x.shape)),
+            **attrs,
+        }
 
     return accept
 
@@ -236,15 +271,27 @@ def _softmax_reference(x: Any, axis: int = -1) -> Any:
 
 
 _ROWS = (
-    *(sample(floats(3, 4)), sample(floats(3, 4), axis=0), sample(floats(2, 3, 4), axis=1), sample(ints(3, 4))),
-    *(sample(floats(3, 5, low=900, high=1000)), sample(values(1.0, -INF, 2.0)), sample(values(1.0, NAN))),
+    *(
+        sample(floats(3, 4)),
+        sample(floats(3, 4), axis=0),
+        sample(floats(2, 3, 4), axis=1),
+        sample(ints(3, 4)),
+    ),
+    *(
+        sample(floats(3, 5, low=900, high=1000)),
+        sample(values(1.0, -INF, 2.0)),
+        sample(values(1.0, NAN)),
+    ),
     *(sample(floats(3, 0)), sample(floats(0, 3))),
 )
 
 
 def _row_function(name: str, lower: Lower, ref: Any, *, normwise: bool) -> Op:
     bad = (
-        (sample(floats(3, 4), axis=2), f"{name}: axis 2 is outside -2..1, the axes of a tensor with 2"),
+        (
+            sample(floats(3, 4), axis=2),
+            f"{name}: axis 2 is outside -2..1, the axes of a tensor with 2",
+        ),
         (sample(floats()), f"{name}: axis -1 is outside a tensor with no axes"),
     )
     return op(

@@ -21,23 +21,39 @@ from ingot.ops.op import Accepted, op
 from ingot.ops.sample import INF, bools, floats, sample
 
 
-def _accept(query: UOp, key: UOp, value: UOp, mask: UOp | None = None, **attrs: Any) -> Accepted:
+def _accept(
+    query: UOp, key: UOp, value: UOp, mask: UOp | None = None, **attrs: Any
+) -> Accepted:
     inputs, _ = promoted(query, key, value)
     scale = attrs["scale"]
-    named: dict[str, Attr] = {"causal": bool(attrs["causal"]), "scale": None if scale is None else float(scale)}
+    named: dict[str, Attr] = {
+        "causal": bool(attrs["causal"]),
+        "scale": None if scale is None else float(scale),
+    }
     return (*inputs, mask), named
 
 
-def _type(query: UOp, key: UOp, value: UOp, mask: UOp | None = None, **attrs: Attr) -> Type:
+def _type(
+    query: UOp, key: UOp, value: UOp, mask: UOp | None = None, **attrs: Attr
+) -> Type:
     given = f"query is {show(query.shape)}, key is {show(key.shape)}, value is {show(value.shape)}"
     name = "scaled_dot_product_attention"
     if not query.dtype.is_float:
-        raise DTypeError(f"{name}: query is {query.dtype}; wanted floats", fix="convert with .astype('float32')")
+        raise DTypeError(
+            f"{name}: query is {query.dtype}; wanted floats",
+            fix="convert with .astype('float32')",
+        )
     if min(len(x.shape) for x in (query, key, value)) < 2:
         raise ShapeError(f"{name}: {given}; wanted (..., length, features)")
-    if not same(query.shape[-1:], key.shape[-1:]) or not same(key.shape[-2:-1], value.shape[-2:-1]):
-        raise ShapeError(f"{name}: {given}; query and key share their features, key and value their length")
-    batch = broadcast_shape(name, query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    if not same(query.shape[-1:], key.shape[-1:]) or not same(
+        key.shape[-2:-1], value.shape[-2:-1]
+    ):
+        raise ShapeError(
+            f"{name}: {given}; query and key share their features, key and value their length"
+        )
+    batch = broadcast_shape(
+        name, query.shape[:-2], key.shape[:-2], value.shape[:-2]
+    )
     if mask is not None:
         _check_mask(mask, (*batch, query.shape[-2], key.shape[-2]))
     return query.dtype, (*batch, query.shape[-2], value.shape[-1])
@@ -48,7 +64,9 @@ def _check_mask(mask: UOp, scores: tuple[Any, ...]) -> None:
         raise DTypeError(
             f"scaled_dot_product_attention: mask is {mask.dtype}; wanted bool, or floats to add to the scores"
         )
-    if not same(broadcast_shape("scaled_dot_product_attention", mask.shape, scores), scores):
+    if not same(
+        broadcast_shape("scaled_dot_product_attention", mask.shape, scores), scores
+    ):
         raise ShapeError(
             f"scaled_dot_product_attention: mask is {show(mask.shape)}, which does not broadcast to {show(scores)}",
             fix="wanted (..., query length, key length)",
@@ -56,18 +74,31 @@ def _check_mask(mask: UOp, scores: tuple[Any, ...]) -> None:
 
 
 def _attention(
-    query: UOp, key: UOp, value: UOp, mask: UOp | None = None, *, causal: bool = False, scale: float | None = None
+    query: UOp,
+    key: UOp,
+    value: UOp,
+    mask: UOp | None = None,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
 ) -> UOp:
     """softmax(query @ key.T * scale) @ value. A mask says which keys a query sees; causal: those not after it."""
     factor = _natural_scale(query) if scale is None else scale
     scores = ew.multiply(matmul(query, transpose(key)), factor)
     if causal:
         rank = len(scores.shape)
-        row, column = counter(scores.shape, rank - 2), counter(scores.shape, rank - 1)
+        row, column = (
+            counter(scores.shape, rank - 2),
+            counter(scores.shape, rank - 1),
+        )
         scores = ew.where(ew.less(row, column), -INF, scores)
     if mask is not None:
         seen = mask.dtype is dt.boolean
-        scores = ew.where(mask, scores, -INF) if seen else ew.add(scores, mask.cast(scores.dtype))
+        scores = (
+            ew.where(mask, scores, -INF)
+            if seen
+            else ew.add(scores, mask.cast(scores.dtype))
+        )
     return matmul(softmax(scores, axis=-1), value)
 
 
@@ -79,13 +110,20 @@ def _natural_scale(query: UOp) -> float | UOp:
 
 
 def _reference(
-    query: Any, key: Any, value: Any, mask: Any = None, causal: bool = False, scale: float | None = None
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any = None,
+    causal: bool = False,
+    scale: float | None = None,
 ) -> Any:
     scores = query @ np.swapaxes(key, -1, -2) * (scale or query.shape[-1] ** -0.5)
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     if mask is not None:
-        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+        scores = (
+            np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+        )
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True) @ value
 
@@ -105,7 +143,10 @@ scaled_dot_product_attention = op(
         sample(floats(4, 8), floats(4, 8), floats(2, 4, 8), causal=True),
     ),
     bad_samples=(
-        (sample(_QUERY, floats(2, 3, 5, 7), _VALUE), "query and key share their features"),
+        (
+            sample(_QUERY, floats(2, 3, 5, 7), _VALUE),
+            "query and key share their features",
+        ),
         (sample(_QUERY, _KEY, _VALUE, floats(4, 4)), "do not broadcast"),
         (sample(floats(8), _KEY, _VALUE), "wanted (..., length, features)"),
     ),

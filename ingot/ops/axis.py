@@ -26,7 +26,10 @@ def normal_axes(name: str, axes: Axes, ndim: int) -> tuple[int, ...]:
     given = axes if isinstance(axes, Sequence) else (axes,)
     found = [normal_axis(name, axis, ndim) for axis in given]
     if len(set(found)) != len(found):
-        raise AxisError(f"{name}: axes {tuple(given)} name an axis twice", fix="name each axis once")
+        raise AxisError(
+            f"{name}: axes {tuple(given)} name an axis twice",
+            fix="name each axis once",
+        )
     return tuple(sorted(found))
 
 
@@ -35,7 +38,9 @@ def whole_number(name: str, what: str, value: SupportsIndex) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise ArgumentError(f"{name}: {what} is {value!r}; wanted a whole number") from None
+        raise ArgumentError(
+            f"{name}: {what} is {value!r}; wanted a whole number"
+        ) from None
 
 
 def _whole(name: str, axis: SupportsIndex) -> int:

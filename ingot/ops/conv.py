@@ -14,7 +14,16 @@ from ingot.ir.shape import Shape, Type, same
 from ingot.ops import elementwise as ew
 from ingot.ops.axis import whole_number
 from ingot.ops.matmul import promoted
-from ingot.ops.movement import Dim, broadcast_to, pad, permute, reshape, show, stride, window
+from ingot.ops.movement import (
+    Dim,
+    broadcast_to,
+    pad,
+    permute,
+    reshape,
+    show,
+    stride,
+    window,
+)
 from ingot.ops.op import Accepted, op
 from ingot.ops.promotion import accumulator
 from ingot.ops.reduce import fold
@@ -31,13 +40,19 @@ def _two(what: str, value: Pair, least: int) -> Two:
     given = tuple(value) if isinstance(value, Sequence) else (value, value)
     numbers = tuple(whole_number("conv2d", what, n) for n in given)
     if len(numbers) != 2 or min(numbers) < least:
-        raise ArgumentError(f"conv2d: {what} is {value!r}; wanted a number or a pair, each {least} or more")
+        raise ArgumentError(
+            f"conv2d: {what} is {value!r}; wanted a number or a pair, each {least} or more"
+        )
     return numbers[0], numbers[1]
 
 
 def _sides(padding: Padding) -> Sides:
     """One width, one for each axis, or (before, after) for each axis."""
-    if isinstance(padding, Sequence) and len(padding) == 2 and isinstance(padding[0], Sequence):
+    if (
+        isinstance(padding, Sequence)
+        and len(padding) == 2
+        and isinstance(padding[0], Sequence)
+    ):
         first, second = cast("Sequence[Sequence[int]]", padding)
         return _two("padding", first, 0), _two("padding", second, 0)
     height, width = _two("padding", cast(Pair, padding), 0)
@@ -57,7 +72,11 @@ def _accept(x: UOp, weight: UOp, bias: UOp | None = None, **attrs: Any) -> Accep
 def _type(x: UOp, weight: UOp, bias: UOp | None = None, **attrs: Attr) -> Type:
     _check_shapes(x, weight, bias, cast(int, attrs["groups"]))
     sizes = _output_sizes(
-        x, weight, cast(Two, attrs["stride"]), cast(Sides, attrs["padding"]), cast(Two, attrs["dilation"])
+        x,
+        weight,
+        cast(Two, attrs["stride"]),
+        cast(Sides, attrs["padding"]),
+        cast(Two, attrs["dilation"]),
     )
     return x.dtype, (x.shape[0], weight.shape[0], *sizes)
 
@@ -70,18 +89,34 @@ def _check_shapes(x: UOp, weight: UOp, bias: UOp | None, groups: int) -> None:
         )
     outputs, channels = weight.shape[0], x.shape[1]
     known = isinstance(outputs, int) and isinstance(channels, int)
-    if groups < 1 or (known and (cast(int, outputs) % groups or cast(int, channels) % groups)):
-        raise ShapeError(f"{given}: {channels} channels and {outputs} outputs do not split into {groups} groups")
+    if groups < 1 or (
+        known and (cast(int, outputs) % groups or cast(int, channels) % groups)
+    ):
+        raise ShapeError(
+            f"{given}: {channels} channels and {outputs} outputs do not split into {groups} groups"
+        )
     if known and not same(weight.shape[1:2], (cast(int, channels) // groups,)):
         wanted = cast(int, channels) // groups
-        raise ShapeError(f"{given}: weight has {weight.shape[1]} channels where x has {wanted} for each group")
+        raise ShapeError(
+            f"{given}: weight has {weight.shape[1]} channels where x has {wanted} for each group"
+        )
     if bias is not None and not same(bias.shape, weight.shape[:1]):
-        raise ShapeError(f"{given}: bias is {show(bias.shape)}; wanted {show(weight.shape[:1])}")
+        raise ShapeError(
+            f"{given}: bias is {show(bias.shape)}; wanted {show(weight.shape[:1])}"
+        )
 
 
-def _output_sizes(x: UOp, weight: UOp, step: Two, padding: Sides, dilation: Two) -> Shape:
+def _output_sizes(
+    x: UOp, weight: UOp, step: Two, padding: Sides, dilation: Two
+) -> Shape:
     return tuple(
-        _output_size(x.shape[2 + i] + sum(padding[i]), weight.shape[2 + i], step[i], dilation[i]) for i in range(2)
+        _output_size(
+            x.shape[2 + i] + sum(padding[i]),
+            weight.shape[2 + i],
+            step[i],
+            dilation[i],
+        )
+        for i in range(2)
     )
 
 
@@ -108,13 +143,21 @@ def _conv2d(
     """Filters slid over images: a weighted sum of each window, for each output channel."""
     wide = accumulator(x.dtype)
     padded = pad(x.cast(wide), ((0, 0), (0, 0), *_sides(padding)))
-    windows = _windows(padded, weight, _two("stride", stride, 1), _two("dilation", dilation, 1))
+    windows = _windows(
+        padded, weight, _two("stride", stride, 1), _two("dilation", dilation, 1)
+    )
     left, right = _aligned(windows, weight.cast(wide), groups)
     rank = len(left.shape)
-    total = fold(ew.multiply(left, right), Ops.ADD, 0, (rank - 3, rank - 2, rank - 1))
+    total = fold(
+        ew.multiply(left, right), Ops.ADD, 0, (rank - 3, rank - 2, rank - 1)
+    )
     rows, _, height, width = windows.shape[:4]
     image = reshape(total, (rows, weight.shape[0], height, width)).cast(x.dtype)
-    return image if bias is None else ew.add(image, reshape(bias, (weight.shape[0], 1, 1)))
+    return (
+        image
+        if bias is None
+        else ew.add(image, reshape(bias, (weight.shape[0], 1, 1)))
+    )
 
 
 def _windows(x: UOp, weight: UOp, step: Two, dilation: Two) -> UOp:
@@ -146,19 +189,37 @@ def _aligned(windows: UOp, weight: UOp, groups: int) -> tuple[UOp, UOp]:
 
 
 def _reference(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
 ) -> Any:
     """One output at a time."""
-    step, spread, sides = _two("stride", stride, 1), _two("dilation", dilation, 1), _sides(padding)
+    step, spread, sides = (
+        _two("stride", stride, 1),
+        _two("dilation", dilation, 1),
+        _sides(padding),
+    )
     padded = np.pad(x, ((0, 0), (0, 0), *sides))
     reach = [(n - 1) * d + 1 for n, d in zip(weight.shape[2:], spread, strict=True)]
-    sizes = [(n - r) // s + 1 for n, r, s in zip(padded.shape[2:], reach, step, strict=True)]
+    sizes = [
+        (n - r) // s + 1
+        for n, r, s in zip(padded.shape[2:], reach, step, strict=True)
+    ]
     out = np.zeros((x.shape[0], weight.shape[0], *sizes))
     inner, outer = weight.shape[1], weight.shape[0] // groups
     for o, i, j in np.ndindex(weight.shape[0], *sizes):
         first = o // outer * inner
         top, side = i * step[0], j * step[1]
-        patch = padded[:, first : first + inner, top : top + reach[0] : spread[0], side : side + reach[1] : spread[1]]
+        patch = padded[
+            :,
+            first : first + inner,
+            top : top + reach[0] : spread[0],
+            side : side + reach[1] : spread[1],
+        ]
         out[:, o, i, j] = (patch * weight[o]).sum((1, 2, 3))
     return out if bias is None else out + bias[:, None, None]
 
@@ -172,16 +233,39 @@ conv2d = op(
     samples=(
         sample(floats(2, 3, 5, 6), floats(4, 3, 3, 2)),
         sample(floats(2, 3, 5, 6), floats(4, 3, 3, 3), floats(4), padding=1),
-        sample(floats(1, 4, 7, 7), floats(6, 2, 3, 3), stride=2, padding=(1, 2), groups=2),
-        sample(floats(1, 2, 9, 9), floats(2, 2, 3, 3), dilation=(2, 3), padding=((1, 0), (2, 1))),
+        sample(
+            floats(1, 4, 7, 7),
+            floats(6, 2, 3, 3),
+            stride=2,
+            padding=(1, 2),
+            groups=2,
+        ),
+        sample(
+            floats(1, 2, 9, 9),
+            floats(2, 2, 3, 3),
+            dilation=(2, 3),
+            padding=((1, 0), (2, 1)),
+        ),
         sample(floats(2, 3, 4, 4), floats(3, 1, 1, 1), groups=3),
     ),
     bad_samples=(
         (sample(floats(3, 5, 6), floats(4, 3, 3, 3)), "conv2d: x is (3, 5, 6)"),
-        (sample(floats(2, 3, 5, 6), floats(4, 2, 3, 3)), "weight has 2 channels where x has 3 for each group"),
-        (sample(floats(2, 3, 5, 6), floats(4, 3, 7, 3)), "a filter that reaches over 7 does not fit 5"),
-        (sample(floats(2, 3, 5, 6), floats(4, 3, 3, 3), stride=0), "conv2d: stride is 0; wanted a number or a pair"),
-        (sample(floats(2, 3, 5, 6), floats(4, 1, 3, 3), groups=2), "do not split into 2 groups"),
+        (
+            sample(floats(2, 3, 5, 6), floats(4, 2, 3, 3)),
+            "weight has 2 channels where x has 3 for each group",
+        ),
+        (
+            sample(floats(2, 3, 5, 6), floats(4, 3, 7, 3)),
+            "a filter that reaches over 7 does not fit 5",
+        ),
+        (
+            sample(floats(2, 3, 5, 6), floats(4, 3, 3, 3), stride=0),
+            "conv2d: stride is 0; wanted a number or a pair",
+        ),
+        (
+            sample(floats(2, 3, 5, 6), floats(4, 1, 3, 3), groups=2),
+            "do not split into 2 groups",
+        ),
     ),
     ulp=32,
     normwise=True,

@@ -34,7 +34,9 @@ def _iota(length: UOp) -> UOp:
 
 
 # Basic: a kernel has this value at hand, in the counter of its loop.
-_iota_op = op("iota", types=_iota_type, lower=_iota, ref=np.arange, basic=True, public=False)
+_iota_op = op(
+    "iota", types=_iota_type, lower=_iota, ref=np.arange, basic=True, public=False
+)
 
 
 def iota(length: Dim) -> UOp:
@@ -53,10 +55,15 @@ def full(shape: Sizes, value: Scalar, dtype: DType | None = None) -> UOp:
     return constant(value, dtype or of_number(value), _checked("full", shape))
 
 
-def arange(start: Scalar, stop: Scalar, step: Scalar, dtype: DType | None = None) -> UOp:
+def arange(
+    start: Scalar, stop: Scalar, step: Scalar, dtype: DType | None = None
+) -> UOp:
     """start, start + step, ... before stop: each is start + i * step, so that no error adds up."""
     if step == 0:
-        raise ArgumentError("arange: step is 0, which never arrives", fix="give a step above or below 0")
+        raise ArgumentError(
+            "arange: step is 0, which never arrives",
+            fix="give a step above or below 0",
+        )
     count = max(0, math.ceil((stop - start) / step))
     target = dtype or _type_of_range(start, stop, step)
     counted = iota(count).cast(target if target.is_float else dt.int64)
@@ -71,7 +78,9 @@ def _like(x: UOp, number: Scalar) -> UOp:
     return constant(number, x.dtype, x.shape)
 
 
-def eye(rows: int, columns: int, diagonal: int = 0, dtype: DType = DEFAULT_FLOAT) -> UOp:
+def eye(
+    rows: int, columns: int, diagonal: int = 0, dtype: DType = DEFAULT_FLOAT
+) -> UOp:
     """1 on a diagonal, 0 elsewhere."""
     shape = _checked("eye", (rows, columns))
     row, column = counter(shape, 0), counter(shape, 1)
@@ -82,5 +91,8 @@ def _checked(name: str, given: Sizes) -> Shape:
     shape = sizes(name, given)
     for n in shape:
         if isinstance(n, int) and n < 0:
-            raise ArgumentError(f"{name}: {n} in shape {show(shape)} is no size", fix="sizes are 0 or more")
+            raise ArgumentError(
+                f"{name}: {n} in shape {show(shape)} is no size",
+                fix="sizes are 0 or more",
+            )
     return shape

@@ -23,7 +23,18 @@ from ingot.ir.shape import Shape
 from ingot.ops.movement import broadcast_shape, broadcast_to
 from ingot.ops.op import primitive
 from ingot.ops.promotion import Operand, floating, meet, of_number, promote, resolve
-from ingot.ops.sample import INF, NAN, SPECIAL, Recipe, Sample, bools, floats, ints, sample, values
+from ingot.ops.sample import (
+    INF,
+    NAN,
+    SPECIAL,
+    Recipe,
+    Sample,
+    bools,
+    floats,
+    ints,
+    sample,
+    values,
+)
 
 Unary = Callable[[UOp], UOp]
 Binary = Callable[[Operand, Operand], UOp]
@@ -53,7 +64,9 @@ def operands(name: str, a: Operand, b: Operand) -> tuple[UOp, UOp]:
             return a, b
         dtype = promote(a.dtype, b.dtype)
         shape = broadcast_shape(name, a.shape, b.shape)
-        return broadcast_to(a.cast(dtype), shape), broadcast_to(b.cast(dtype), shape)
+        return broadcast_to(a.cast(dtype), shape), broadcast_to(
+            b.cast(dtype), shape
+        )
     if isinstance(a, UOp):
         return _beside(name, a, b)
     if isinstance(b, UOp):
@@ -101,7 +114,9 @@ def bitcast(x: UOp, dtype: DType | str) -> UOp:
     """The same bits read as another type of the same width."""
     target = resolve(dtype)
     if target.bits != x.dtype.bits:
-        raise DTypeError(f"bitcast: {x.dtype} has {x.dtype.bits} bits and {target} has {target.bits}; wanted as many")
+        raise DTypeError(
+            f"bitcast: {x.dtype} has {x.dtype.bits} bits and {target} has {target.bits}; wanted as many"
+        )
     return x.bitcast(target)
 
 
@@ -128,14 +143,25 @@ primitive(
     bitcast,
     ref=lambda x, dtype: x.view(dtype),
     samples=(sample(SPECIAL, dtype="int64"), sample(ints(4), dtype="float64")),
-    bad_samples=((sample(floats(5), dtype="int8"), "bitcast: float64 has 64 bits and int8 has 8"),),
+    bad_samples=(
+        (
+            sample(floats(5), dtype="int8"),
+            "bitcast: float64 has 64 bits and int8 has 8",
+        ),
+    ),
 )
 
 # --- one source ---------------------------------------------------------------------------------------------------
 
 
 def _function(
-    name: str, op: Ops, ref: Any, doc: str, *inputs: Recipe, ulp: float = 2, aliases: Sequence[str] = ()
+    name: str,
+    op: Ops,
+    ref: Any,
+    doc: str,
+    *inputs: Recipe,
+    ulp: float = 2,
+    aliases: Sequence[str] = (),
 ) -> Unary:
     """A mathematical function: integers become floats first."""
 
@@ -143,7 +169,14 @@ def _function(
         return as_float(x).alu(op)
 
     build.__doc__ = doc
-    primitive(name, build, ref=ref, samples=[sample(x) for x in inputs], ulp=ulp, aliases=aliases)
+    primitive(
+        name,
+        build,
+        ref=ref,
+        samples=[sample(x) for x in inputs],
+        ulp=ulp,
+        aliases=aliases,
+    )
     return build
 
 
@@ -154,7 +187,13 @@ def _rounding(name: str, op: Ops, ref: Any, doc: str) -> Unary:
         return x.alu(op) if x.dtype.is_float else x
 
     build.__doc__ = doc
-    primitive(name, build, ref=ref, samples=(sample(floats(3, 4)), sample(SPECIAL), sample(ints(4))), ulp=0)
+    primitive(
+        name,
+        build,
+        ref=ref,
+        samples=(sample(floats(3, 4)), sample(SPECIAL), sample(ints(4))),
+        ulp=0,
+    )
     return build
 
 
@@ -162,7 +201,8 @@ def negative(x: UOp) -> UOp:
     """-x."""
     if x.dtype is dt.boolean:
         raise DTypeError(
-            "negative: x is bool; wanted numbers", fix="write logical_not(x), or convert with .astype('int64')"
+            "negative: x is bool; wanted numbers",
+            fix="write logical_not(x), or convert with .astype('int64')",
         )
     return x.alu(Ops.NEG)
 
@@ -176,7 +216,8 @@ def bitwise_invert(x: UOp) -> UOp:
     """Every bit flipped."""
     if x.dtype.is_float:
         raise DTypeError(
-            f"bitwise_invert: x is {x.dtype}; wanted integers or bool", fix="convert with .astype('int64')"
+            f"bitwise_invert: x is {x.dtype}; wanted integers or bool",
+            fix="convert with .astype('int64')",
         )
     return x.alu(Ops.NOT)
 
@@ -192,36 +233,94 @@ primitive(
     aliases=("neg",),
     ulp=0,
 )
-primitive("logical_not", logical_not, ref=np.logical_not, samples=(sample(bools(4)), sample(SPECIAL)))
+primitive(
+    "logical_not",
+    logical_not,
+    ref=np.logical_not,
+    samples=(sample(bools(4)), sample(SPECIAL)),
+)
 primitive(
     "bitwise_invert",
     bitwise_invert,
     ref=np.invert,
     samples=(sample(ints(4)), sample(bools(3))),
-    bad_samples=((_BAD_FLOAT, "bitwise_invert: x is float64; wanted integers or bool"),),
+    bad_samples=(
+        (_BAD_FLOAT, "bitwise_invert: x is float64; wanted integers or bool"),
+    ),
 )
 
 _POSITIVE = floats(3, 4, low=0.01, high=50)
-reciprocal = _function("reciprocal", Ops.RECIP, lambda x: 1 / x, "1 / x.", floats(3, 4), SPECIAL, ulp=0.5)
-sqrt = _function("sqrt", Ops.SQRT, np.sqrt, "The square root.", _POSITIVE, SPECIAL, ulp=0.5)
+reciprocal = _function(
+    "reciprocal",
+    Ops.RECIP,
+    lambda x: 1 / x,
+    "1 / x.",
+    floats(3, 4),
+    SPECIAL,
+    ulp=0.5,
+)
+sqrt = _function(
+    "sqrt", Ops.SQRT, np.sqrt, "The square root.", _POSITIVE, SPECIAL, ulp=0.5
+)
 exp = _function("exp", Ops.EXP, np.exp, "e to the power x.", floats(3, 4), SPECIAL)
-exp2 = _function("exp2", Ops.EXP2, np.exp2, "2 to the power x.", floats(3, 4), SPECIAL)
-log = _function("log", Ops.LOG, np.log, "The natural logarithm.", _POSITIVE, SPECIAL)
-log2 = _function("log2", Ops.LOG2, np.log2, "The logarithm to base 2.", _POSITIVE, SPECIAL)
-sin = _function("sin", Ops.SIN, np.sin, "The sine of x in radians.", floats(3, 4), values(0.0, -0.0, INF, NAN))
-tanh = _function("tanh", Ops.TANH, np.tanh, "The hyperbolic tangent.", floats(3, 4), SPECIAL)
-erf = _function("erf", Ops.ERF, np.vectorize(math.erf), "The error function.", floats(3, 4), SPECIAL)
-floor = _rounding("floor", Ops.FLOOR, np.floor, "The largest whole number that is not above x.")
+exp2 = _function(
+    "exp2", Ops.EXP2, np.exp2, "2 to the power x.", floats(3, 4), SPECIAL
+)
+log = _function(
+    "log", Ops.LOG, np.log, "The natural logarithm.", _POSITIVE, SPECIAL
+)
+log2 = _function(
+    "log2", Ops.LOG2, np.log2, "The logarithm to base 2.", _POSITIVE, SPECIAL
+)
+sin = _function(
+    "sin",
+    Ops.SIN,
+    np.sin,
+    "The sine of x in radians.",
+    floats(3, 4),
+    values(0.0, -0.0, INF, NAN),
+)
+tanh = _function(
+    "tanh", Ops.TANH, np.tanh, "The hyperbolic tangent.", floats(3, 4), SPECIAL
+)
+erf = _function(
+    "erf",
+    Ops.ERF,
+    np.vectorize(math.erf),
+    "The error function.",
+    floats(3, 4),
+    SPECIAL,
+)
+floor = _rounding(
+    "floor", Ops.FLOOR, np.floor, "The largest whole number that is not above x."
+)
 trunc = _rounding("trunc", Ops.TRUNC, np.trunc, "x without its fraction.")
-round_ = _rounding("round", Ops.ROUND, np.round, "The nearest whole number; halves go to the even one.")
+round_ = _rounding(
+    "round",
+    Ops.ROUND,
+    np.round,
+    "The nearest whole number; halves go to the even one.",
+)
 
 # --- two sources --------------------------------------------------------------------------------------------------
 
 _FLOATS = (
-    *(sample(floats(3, 4), floats(3, 4)), sample(floats(3, 1), floats(4)), sample(floats(3), 2)),
-    *(sample(0.5, floats(3)), sample(floats(), floats(2, 0, 3)), sample(SPECIAL, floats(2, 1))),
+    *(
+        sample(floats(3, 4), floats(3, 4)),
+        sample(floats(3, 1), floats(4)),
+        sample(floats(3), 2),
+    ),
+    *(
+        sample(0.5, floats(3)),
+        sample(floats(), floats(2, 0, 3)),
+        sample(SPECIAL, floats(2, 1)),
+    ),
 )
-_INTS = (sample(ints(3, 4), ints(4)), sample(ints(5), 3), sample(ints(4, dtype="int8"), ints(4, low=0, dtype="uint8")))
+_INTS = (
+    sample(ints(3, 4), ints(4)),
+    sample(ints(5), 3),
+    sample(ints(4, dtype="int8"), ints(4, low=0, dtype="uint8")),
+)
 _BOOLS = (sample(bools(3, 4), bools(4)), sample(bools(4), True))
 _CLASH = sample(floats(2, 3), floats(2, 4))
 _INT_CLASH = sample(ints(2, 3), ints(2, 4))
@@ -229,10 +328,21 @@ _ON_BOOLS = {Ops.ADD: Ops.OR, Ops.MUL: Ops.AND, Ops.MAX: Ops.OR, Ops.MIN: Ops.AN
 
 
 def _clash(name: str, clash: Sample = _CLASH) -> tuple[Sample, str]:
-    return clash, f"{name}: shapes (2, 3) and (2, 4) do not broadcast: size 3 meets size 4"
+    return (
+        clash,
+        f"{name}: shapes (2, 3) and (2, 4) do not broadcast: size 3 meets size 4",
+    )
 
 
-def _arithmetic(name: str, op: Ops, ref: Any, doc: str, *, aliases: Sequence[str] = (), ulp: float = 0.5) -> Binary:
+def _arithmetic(
+    name: str,
+    op: Ops,
+    ref: Any,
+    doc: str,
+    *,
+    aliases: Sequence[str] = (),
+    ulp: float = 0.5,
+) -> Binary:
     """Numbers of any kind; for booleans + and max are "or", * and min are "and"."""
     on_bools = _ON_BOOLS.get(op)
 
@@ -246,14 +356,30 @@ def _arithmetic(name: str, op: Ops, ref: Any, doc: str, *, aliases: Sequence[str
     extra = _BOOLS if on_bools else ()
     bad = [_clash(name)]
     if on_bools is None:
-        bad.append((sample(bools(3), bools(3)), f"{name}: both operands are bool; wanted numbers"))
-    primitive(name, build, ref=ref, samples=_FLOATS + _INTS + extra, bad_samples=bad, aliases=aliases, ulp=ulp)
+        bad.append(
+            (
+                sample(bools(3), bools(3)),
+                f"{name}: both operands are bool; wanted numbers",
+            )
+        )
+    primitive(
+        name,
+        build,
+        ref=ref,
+        samples=_FLOATS + _INTS + extra,
+        bad_samples=bad,
+        aliases=aliases,
+        ulp=ulp,
+    )
     return build
 
 
 def _for_bools(name: str, op: Ops | None) -> Ops:
     if op is None:
-        raise DTypeError(f"{name}: both operands are bool; wanted numbers", fix="convert one with .astype('int64')")
+        raise DTypeError(
+            f"{name}: both operands are bool; wanted numbers",
+            fix="convert one with .astype('int64')",
+        )
     return op
 
 
@@ -263,7 +389,9 @@ def divide(a: Operand, b: Operand) -> UOp:
     return as_float(left).alu(Ops.FDIV, as_float(right))
 
 
-def _comparison(name: str, op: Ops, ref: Any, doc: str, *aliases: str, swap: bool = False) -> Binary:
+def _comparison(
+    name: str, op: Ops, ref: Any, doc: str, *aliases: str, swap: bool = False
+) -> Binary:
     def build(a: Operand, b: Operand) -> UOp:
         left, right = operands(name, a, b)
         return right.alu(op, left) if swap else left.alu(op, right)
@@ -273,7 +401,9 @@ def _comparison(name: str, op: Ops, ref: Any, doc: str, *aliases: str, swap: boo
     return build
 
 
-def _or_equal(name: str, ref: Any, doc: str, *aliases: str, swap: bool = False) -> Binary:
+def _or_equal(
+    name: str, ref: Any, doc: str, *aliases: str, swap: bool = False
+) -> Binary:
     """For integers the negation of the opposite; a NaN is neither less nor equal, so floats need both questions."""
 
     def build(a: Operand, b: Operand) -> UOp:
@@ -288,23 +418,53 @@ def _or_equal(name: str, ref: Any, doc: str, *aliases: str, swap: bool = False) 
     return build
 
 
-def _declare_comparison(name: str, build: Binary, ref: Any, aliases: Sequence[str]) -> None:
-    close = (sample(SPECIAL, SPECIAL), sample(SPECIAL, 1.0), sample(ints(6, low=0, high=3), ints(6, low=0, high=3)))
-    primitive(name, build, ref=ref, samples=_FLOATS + _INTS + close, bad_samples=[_clash(name)], aliases=aliases)
+def _declare_comparison(
+    name: str, build: Binary, ref: Any, aliases: Sequence[str]
+) -> None:
+    close = (
+        sample(SPECIAL, SPECIAL),
+        sample(SPECIAL, 1.0),
+        sample(ints(6, low=0, high=3), ints(6, low=0, high=3)),
+    )
+    primitive(
+        name,
+        build,
+        ref=ref,
+        samples=_FLOATS + _INTS + close,
+        bad_samples=[_clash(name)],
+        aliases=aliases,
+    )
 
 
-def _bitwise(name: str, op: Ops, ref: Any, doc: str, *, shift: bool = False) -> Binary:
+def _bitwise(
+    name: str, op: Ops, ref: Any, doc: str, *, shift: bool = False
+) -> Binary:
     def build(a: Operand, b: Operand) -> UOp:
         left, right = operands(name, a, b)
         if left.dtype.is_float or (shift and left.dtype is dt.boolean):
             wanted = "integers" if shift else "integers or bool"
-            raise DTypeError(f"{name}: operands are {left.dtype}; wanted {wanted}", fix="convert with .astype('int64')")
+            raise DTypeError(
+                f"{name}: operands are {left.dtype}; wanted {wanted}",
+                fix="convert with .astype('int64')",
+            )
         return left.alu(op, right)
 
     build.__doc__ = doc
     few = (sample(ints(3, 4), ints(4, low=0, high=9)), sample(ints(5), 3))
-    bad = (_clash(name, _INT_CLASH), (sample(floats(3), floats(3)), f"{name}: operands are float64; wanted integers"))
-    primitive(name, build, ref=ref, samples=few if shift else few + _BOOLS, bad_samples=bad)
+    bad = (
+        _clash(name, _INT_CLASH),
+        (
+            sample(floats(3), floats(3)),
+            f"{name}: operands are float64; wanted integers",
+        ),
+    )
+    primitive(
+        name,
+        build,
+        ref=ref,
+        samples=few if shift else few + _BOOLS,
+        bad_samples=bad,
+    )
     return build
 
 
@@ -314,7 +474,13 @@ def _logical(name: str, op: Ops, ref: Any, doc: str) -> Binary:
         return astype(left, dt.boolean).alu(op, astype(right, dt.boolean))
 
     build.__doc__ = doc
-    primitive(name, build, ref=ref, samples=(*_BOOLS, sample(ints(4), floats(4))), bad_samples=[_clash(name)])
+    primitive(
+        name,
+        build,
+        ref=ref,
+        samples=(*_BOOLS, sample(ints(4), floats(4))),
+        bad_samples=[_clash(name)],
+    )
     return build
 
 
@@ -325,23 +491,62 @@ def _quotient(a: Any, b: Any) -> Any:
 add = _arithmetic("add", Ops.ADD, np.add, "a + b.")
 subtract = _arithmetic("subtract", Ops.SUB, np.subtract, "a - b.", aliases=("sub",))
 multiply = _arithmetic("multiply", Ops.MUL, np.multiply, "a * b.", aliases=("mul",))
-maximum = _arithmetic("maximum", Ops.MAX, np.maximum, "The larger of a and b; NaN if either is.", ulp=0)
-minimum = _arithmetic("minimum", Ops.MIN, np.minimum, "The smaller of a and b; NaN if either is.", ulp=0)
-primitive("divide", divide, ref=_quotient, samples=_FLOATS, bad_samples=[_clash("divide")], aliases=("div",))
+maximum = _arithmetic(
+    "maximum",
+    Ops.MAX,
+    np.maximum,
+    "The larger of a and b; NaN if either is.",
+    ulp=0,
+)
+minimum = _arithmetic(
+    "minimum",
+    Ops.MIN,
+    np.minimum,
+    "The smaller of a and b; NaN if either is.",
+    ulp=0,
+)
+primitive(
+    "divide",
+    divide,
+    ref=_quotient,
+    samples=_FLOATS,
+    bad_samples=[_clash("divide")],
+    aliases=("div",),
+)
 equal = _comparison("equal", Ops.CMPEQ, np.equal, "a == b.", "eq")
 not_equal = _comparison("not_equal", Ops.CMPNE, np.not_equal, "a != b.", "ne")
 less = _comparison("less", Ops.CMPLT, np.less, "a < b.", "lt")
 greater = _comparison("greater", Ops.CMPLT, np.greater, "a > b.", "gt", swap=True)
 less_equal = _or_equal("less_equal", np.less_equal, "a <= b.", "le")
-greater_equal = _or_equal("greater_equal", np.greater_equal, "a >= b.", "ge", swap=True)
-logical_and = _logical("logical_and", Ops.AND, np.logical_and, "Whether both differ from 0.")
-logical_or = _logical("logical_or", Ops.OR, np.logical_or, "Whether one differs from 0.")
-logical_xor = _logical("logical_xor", Ops.XOR, np.logical_xor, "Whether exactly one differs from 0.")
-bitwise_and = _bitwise("bitwise_and", Ops.AND, np.bitwise_and, "The bits that both have.")
+greater_equal = _or_equal(
+    "greater_equal", np.greater_equal, "a >= b.", "ge", swap=True
+)
+logical_and = _logical(
+    "logical_and", Ops.AND, np.logical_and, "Whether both differ from 0."
+)
+logical_or = _logical(
+    "logical_or", Ops.OR, np.logical_or, "Whether one differs from 0."
+)
+logical_xor = _logical(
+    "logical_xor", Ops.XOR, np.logical_xor, "Whether exactly one differs from 0."
+)
+bitwise_and = _bitwise(
+    "bitwise_and", Ops.AND, np.bitwise_and, "The bits that both have."
+)
 bitwise_or = _bitwise("bitwise_or", Ops.OR, np.bitwise_or, "The bits that one has.")
-bitwise_xor = _bitwise("bitwise_xor", Ops.XOR, np.bitwise_xor, "The bits that exactly one has.")
-bitwise_left_shift = _bitwise("bitwise_left_shift", Ops.SHL, np.left_shift, "a moved b bits up.", shift=True)
-bitwise_right_shift = _bitwise("bitwise_right_shift", Ops.SHR, np.right_shift, "a moved b bits down.", shift=True)
+bitwise_xor = _bitwise(
+    "bitwise_xor", Ops.XOR, np.bitwise_xor, "The bits that exactly one has."
+)
+bitwise_left_shift = _bitwise(
+    "bitwise_left_shift", Ops.SHL, np.left_shift, "a moved b bits up.", shift=True
+)
+bitwise_right_shift = _bitwise(
+    "bitwise_right_shift",
+    Ops.SHR,
+    np.right_shift,
+    "a moved b bits down.",
+    shift=True,
+)
 
 # --- three sources ------------------------------------------------------------------------------------------------
 
@@ -364,5 +569,10 @@ primitive(
         sample(bools(4), 1.0, floats(3, 1)),
         sample(ints(4, low=0, high=2), ints(4), ints(4)),
     ),
-    bad_samples=((sample(bools(5), floats(3, 4), 0.0), "where: shapes (5,) and (3, 4) do not broadcast"),),
+    bad_samples=(
+        (
+            sample(bools(5), floats(3, 4), 0.0),
+            "where: shapes (5,) and (3, 4) do not broadcast",
+        ),
+    ),
 )

@@ -33,7 +33,9 @@ def _one_each(logits: UOp) -> Shape:
 
 def _accept(logits: UOp, target: UOp, *, reduction: str) -> Accepted:
     if reduction not in _REDUCTIONS:
-        raise ArgumentError(f"cross_entropy: reduction is {reduction!r}; wanted 'mean', 'sum' or 'none'")
+        raise ArgumentError(
+            f"cross_entropy: reduction is {reduction!r}; wanted 'mean', 'sum' or 'none'"
+        )
     return (as_float(logits), target), {"reduction": reduction}
 
 
@@ -65,14 +67,19 @@ def _cross_entropy(logits: UOp, target: UOp, *, reduction: str = "mean") -> UOp:
 
 
 def _only_at(logits: UOp, target: UOp, axis: int) -> UOp:
-    here = ew.equal(counter(logits.shape, axis, dt.int64), unsqueeze(target.cast(dt.int64), axis))
+    here = ew.equal(
+        counter(logits.shape, axis, dt.int64),
+        unsqueeze(target.cast(dt.int64), axis),
+    )
     return ew.where(here, logits, -INF)
 
 
 def _reference(logits: Any, target: Any, reduction: str = "mean") -> Any:
     axis = 1 if logits.ndim > 1 else 0
     logs = logits - np.logaddexp.reduce(logits, axis=axis, keepdims=True)
-    losses = -np.take_along_axis(logs, np.expand_dims(target, axis), axis).squeeze(axis)
+    losses = -np.take_along_axis(logs, np.expand_dims(target, axis), axis).squeeze(
+        axis
+    )
     if reduction == "none":
         return losses
     return losses.mean() if reduction == "mean" else losses.sum()
@@ -86,15 +93,26 @@ cross_entropy = op(
     ref=_reference,
     samples=(
         sample(floats(6, 4), ints(6, low=0, high=4)),
-        sample(floats(6, 4), ints(6, low=0, high=4, dtype="uint8"), reduction="none"),
+        sample(
+            floats(6, 4), ints(6, low=0, high=4, dtype="uint8"), reduction="none"
+        ),
         sample(floats(2, 4, 3), ints(2, 3, low=0, high=4), reduction="sum"),
         sample(floats(4), ints(low=0, high=4)),
         sample(floats(6, 4, low=900, high=1000), ints(6, low=0, high=4)),
     ),
     bad_samples=(
-        (sample(floats(6, 4), floats(6)), "cross_entropy: target is float64; wanted whole numbers"),
-        (sample(floats(6, 4), ints(4)), "cross_entropy: logits are (6, 4), target is (4,)"),
-        (sample(floats(6, 4), ints(6), reduction="max"), "cross_entropy: reduction is 'max'"),
+        (
+            sample(floats(6, 4), floats(6)),
+            "cross_entropy: target is float64; wanted whole numbers",
+        ),
+        (
+            sample(floats(6, 4), ints(4)),
+            "cross_entropy: logits are (6, 4), target is (4,)",
+        ),
+        (
+            sample(floats(6, 4), ints(6), reduction="max"),
+            "cross_entropy: reduction is 'max'",
+        ),
     ),
     ulp=16,
     normwise=True,

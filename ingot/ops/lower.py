@@ -15,7 +15,14 @@ from ingot.ir.opcode import MOVEMENT, OpArg, Ops, ResultArg
 from ingot.ops.op import Op, find
 
 _origins: WeakKeyDictionary[UOp, tuple[str, ...]] = WeakKeyDictionary()
-_UNNAMED = MOVEMENT | {Ops.CONST, Ops.DEFINE_VAR, Ops.BUFFER, Ops.PARAM, Ops.STATE, Ops.SINK}
+_UNNAMED = MOVEMENT | {
+    Ops.CONST,
+    Ops.DEFINE_VAR,
+    Ops.BUFFER,
+    Ops.PARAM,
+    Ops.STATE,
+    Ops.SINK,
+}
 
 
 def origin(node: UOp) -> tuple[str, ...]:
@@ -56,7 +63,9 @@ def lower_all(root: UOp) -> UOp:
     return done[root]
 
 
-def _visit(node: UOp, done: dict[UOp, UOp], below: dict[UOp, UOp], stack: list[UOp]) -> None:
+def _visit(
+    node: UOp, done: dict[UOp, UOp], below: dict[UOp, UOp], stack: list[UOp]
+) -> None:
     """All sources are done: rebuild the node over them, or put what it lowers to on the stack."""
     sources = tuple(done[s] for s in node.src)
     declared = _lowering(node)

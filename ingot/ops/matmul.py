@@ -12,7 +12,14 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
 from ingot.ir.shape import Shape, Type, same
 from ingot.ops import elementwise as ew
-from ingot.ops.movement import broadcast_shape, broadcast_to, reshape, show, transpose, unsqueeze
+from ingot.ops.movement import (
+    broadcast_shape,
+    broadcast_to,
+    reshape,
+    show,
+    transpose,
+    unsqueeze,
+)
 from ingot.ops.op import Accepted, op
 from ingot.ops.promotion import accumulator, promote
 from ingot.ops.reduce import fold
@@ -72,7 +79,9 @@ def _matmul(left: UOp, right: UOp) -> UOp:
     columns = unsqueeze(transpose(reshape(right.cast(wide), b)), -3)
     product = ew.multiply(broadcast_to(rows, full), broadcast_to(columns, full))
     add = Ops.OR if dtype is dt.boolean else Ops.ADD
-    total = fold(product, add, 0, (len(full) - 1,))  # integers keep their type and wrap, as in NumPy
+    total = fold(
+        product, add, 0, (len(full) - 1,)
+    )  # integers keep their type and wrap, as in NumPy
     return reshape(total.cast(dtype), shape)
 
 
@@ -98,8 +107,14 @@ matmul = op(
             sample(floats(100, 50), floats(60, 75)),
             "matmul: left is (100, 50), right is (60, 75): 50 columns do not meet 60 rows.",
         ),
-        (sample(floats(8, 64), floats(10, 64)), "right.T is (64, 10) and fits: write left @ right.T"),
-        (sample(floats(2, 3, 4), floats(3, 4, 5)), "matmul: shapes (2,) and (3,) do not broadcast"),
+        (
+            sample(floats(8, 64), floats(10, 64)),
+            "right.T is (64, 10) and fits: write left @ right.T",
+        ),
+        (
+            sample(floats(2, 3, 4), floats(3, 4, 5)),
+            "matmul: shapes (2,) and (3,) do not broadcast",
+        ),
         (sample(floats(), floats(3)), "a number is no matrix"),
         (sample(floats(3, 4), 2.0), "matmul: right is float; wanted a tensor"),
     ),
@@ -110,14 +125,20 @@ matmul = op(
 
 
 def _linear_type(x: UOp, weight: UOp, bias: UOp | None = None) -> Type:
-    if len(weight.shape) != 2 or not x.shape or not same(x.shape[-1:], weight.shape[-1:]):
+    if (
+        len(weight.shape) != 2
+        or not x.shape
+        or not same(x.shape[-1:], weight.shape[-1:])
+    ):
         raise ShapeError(
             f"linear: x is {show(x.shape)}, weight is {show(weight.shape)}; "
             "wanted x (..., inputs) and weight (outputs, inputs)",
             fix="a weight of (inputs, outputs) is used as x @ weight",
         )
     if bias is not None and not same(bias.shape, weight.shape[:1]):
-        raise ShapeError(f"linear: bias is {show(bias.shape)}; wanted {show(weight.shape[:1])}, one for each output")
+        raise ShapeError(
+            f"linear: bias is {show(bias.shape)}; wanted {show(weight.shape[:1])}, one for each output"
+        )
     return x.dtype, (*x.shape[:-1], weight.shape[0])
 
 
@@ -139,8 +160,14 @@ linear = op(
         sample(floats(4), floats(5, 4)),
     ),
     bad_samples=(
-        (sample(floats(3, 4), floats(4, 5)), "linear: x is (3, 4), weight is (4, 5)"),
-        (sample(floats(3, 4), floats(5, 4), floats(4)), "linear: bias is (4,); wanted (5,)"),
+        (
+            sample(floats(3, 4), floats(4, 5)),
+            "linear: x is (3, 4), weight is (4, 5)",
+        ),
+        (
+            sample(floats(3, 4), floats(5, 4), floats(4)),
+            "linear: bias is (4,); wanted (5,)",
+        ),
     ),
     ulp=16,
     normwise=True,

@@ -37,7 +37,10 @@ def size(dim: Dim) -> UOp:
 def sizes(name: str, given: Sizes) -> Shape:
     """A shape as users write it: one size, or several in any sequence."""
     several = given if isinstance(given, Sequence) else (given,)
-    return tuple(n if isinstance(n, UOp) else whole_number(name, "a size", n) for n in several)
+    return tuple(
+        n if isinstance(n, UOp) else whole_number(name, "a size", n)
+        for n in several
+    )
 
 
 def show(shape: Shape) -> str:
@@ -57,17 +60,28 @@ def reshape(x: UOp, shape: Sizes) -> UOp:
     """The same elements in the same order under another shape; one -1 is worked out."""
     target = _resolved("reshape", x.shape, sizes("reshape", shape))
     source = x.src[0] if x.op is Ops.RESHAPE else x
-    return source if same(source.shape, target) else _move(Ops.RESHAPE, source, target)
+    return (
+        source if same(source.shape, target) else _move(Ops.RESHAPE, source, target)
+    )
 
 
 def _resolved(name: str, source: Shape, target: Shape) -> Shape:
     """The target with -1 filled in and the number of elements checked."""
     free = [i for i, n in enumerate(target) if isinstance(n, int) and n == -1]
     if any(isinstance(n, int) and n < -1 for n in target) or len(free) > 1:
-        raise ShapeError(f"{name}: {show(target)} is no shape", fix="sizes are 0 or more, and at most one is -1")
-    given, wanted = _uncommon(source, tuple(n for i, n in enumerate(target) if i not in free))
+        raise ShapeError(
+            f"{name}: {show(target)} is no shape",
+            fix="sizes are 0 or more, and at most one is -1",
+        )
+    given, wanted = _uncommon(
+        source, tuple(n for i, n in enumerate(target) if i not in free)
+    )
     if free:
-        return (*target[: free[0]], _quotient(name, source, target, given, wanted), *target[free[0] + 1 :])
+        return (
+            *target[: free[0]],
+            _quotient(name, source, target, given, wanted),
+            *target[free[0] + 1 :],
+        )
     if isinstance(given, int) and isinstance(wanted, int) and given != wanted:
         raise _count_error(name, source, target)
     return target
@@ -88,7 +102,9 @@ def _without(sizes: list[Dim], gone: UOp) -> list[Dim]:
     return sizes[:at] + sizes[at + 1 :]
 
 
-def _quotient(name: str, source: Shape, target: Shape, given: Dim, known: Dim) -> Dim:
+def _quotient(
+    name: str, source: Shape, target: Shape, given: Dim, known: Dim
+) -> Dim:
     if not isinstance(given, int) or not isinstance(known, int):
         found = simplify(size(given) // size(known))
         return int(found.value) if found.op is Ops.CONST else found
@@ -112,7 +128,9 @@ def flatten(x: UOp, start: int = 1, end: int = -1) -> UOp:
     first = normal_axis("flatten", start, len(x.shape)) if len(x.shape) > 1 else 0
     last = normal_axis("flatten", end, len(x.shape))
     if first > last:
-        raise ShapeError(f"flatten: start {start} comes after end {end} in {show(x.shape)}")
+        raise ShapeError(
+            f"flatten: start {start} comes after end {end} in {show(x.shape)}"
+        )
     middle = product(x.shape[first : last + 1])
     return reshape(x, (*x.shape[:first], middle, *x.shape[last + 1 :]))
 
@@ -120,11 +138,15 @@ def flatten(x: UOp, start: int = 1, end: int = -1) -> UOp:
 def squeeze(x: UOp, axis: Axes = None) -> UOp:
     """Without the axes of size 1: all of them, or those named."""
     if axis is None:
-        return reshape(x, tuple(n for n in x.shape if not (isinstance(n, int) and n == 1)))
+        return reshape(
+            x, tuple(n for n in x.shape if not (isinstance(n, int) and n == 1))
+        )
     gone = normal_axes("squeeze", axis, len(x.shape))
     for i in gone:
         if not (isinstance(x.shape[i], int) and x.shape[i] == 1):
-            raise ShapeError(f"squeeze: axis {i} of {show(x.shape)} has size {x.shape[i]}; wanted 1")
+            raise ShapeError(
+                f"squeeze: axis {i} of {show(x.shape)} has size {x.shape[i]}; wanted 1"
+            )
     return reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in gone))
 
 
@@ -141,7 +163,9 @@ def broadcast_shape(name: str, *shapes: Shape) -> Shape:
     """The shape in which all of these meet: sizes are equal, or 1 is repeated."""
     rank = max((len(s) for s in shapes), default=0)
     padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
-    return tuple(_common(name, sizes, shapes) for sizes in zip(*padded, strict=True))
+    return tuple(
+        _common(name, sizes, shapes) for sizes in zip(*padded, strict=True)
+    )
 
 
 def _common(name: str, sizes: tuple[Dim, ...], shapes: tuple[Shape, ...]) -> Dim:
@@ -155,7 +179,9 @@ def _common(name: str, sizes: tuple[Dim, ...], shapes: tuple[Shape, ...]) -> Dim
     return found
 
 
-def _broadcast_error(name: str, a: Dim, b: Dim, shapes: tuple[Shape, ...]) -> ShapeError:
+def _broadcast_error(
+    name: str, a: Dim, b: Dim, shapes: tuple[Shape, ...]
+) -> ShapeError:
     given = " and ".join(show(s) for s in shapes)
     return ShapeError(
         f"{name}: shapes {given} do not broadcast: size {a} meets size {b}",
@@ -181,11 +207,18 @@ def expand(x: UOp, shape: Sizes) -> UOp:
     target = sizes("expand", shape)
     missing = len(target) - len(x.shape)
     if missing < 0:
-        raise ShapeError(f"expand: {show(x.shape)} has more axes than {show(target)}")
-    kept = tuple(_kept(i, n, x.shape[i - missing] if i >= missing else 1) for i, n in enumerate(target))
+        raise ShapeError(
+            f"expand: {show(x.shape)} has more axes than {show(target)}"
+        )
+    kept = tuple(
+        _kept(i, n, x.shape[i - missing] if i >= missing else 1)
+        for i, n in enumerate(target)
+    )
     found = broadcast_shape("expand", x.shape, kept)
     if not same(found, kept):
-        raise ShapeError(f"expand: {show(x.shape)} does not repeat to {show(kept)}; only a size of 1 can grow")
+        raise ShapeError(
+            f"expand: {show(x.shape)} does not repeat to {show(kept)}; only a size of 1 can grow"
+        )
     return broadcast_to(x, kept)
 
 
@@ -201,8 +234,15 @@ def permute(x: UOp, axes: Sequence[int]) -> UOp:
     rank = len(x.shape)
     order = tuple(normal_axis("permute", a, rank) for a in axes)
     if sorted(order) != list(range(rank)):
-        fix = f"name each of 0..{rank - 1} once" if rank else "a tensor with no axes takes ()"
-        raise ShapeError(f"permute: {tuple(axes)} is not an order of the {rank} axes of {show(x.shape)}", fix=fix)
+        fix = (
+            f"name each of 0..{rank - 1} once"
+            if rank
+            else "a tensor with no axes takes ()"
+        )
+        raise ShapeError(
+            f"permute: {tuple(axes)} is not an order of the {rank} axes of {show(x.shape)}",
+            fix=fix,
+        )
     source = x
     if x.op is Ops.PERMUTE and isinstance(x.arg, AxesArg):
         source, order = x.src[0], tuple(x.arg.axes[a] for a in order)
@@ -219,7 +259,10 @@ def transpose(x: UOp, first: int = -2, second: int = -1) -> UOp:
             f"transpose: {show(x.shape)} has no two axes to exchange",
             fix="reshape it to a row (1, n) or a column (n, 1) first",
         )
-    a, b = normal_axis("transpose", first, rank), normal_axis("transpose", second, rank)
+    a, b = (
+        normal_axis("transpose", first, rank),
+        normal_axis("transpose", second, rank),
+    )
     order = list(range(rank))
     order[a], order[b] = b, a
     return permute(x, order)
@@ -254,22 +297,37 @@ def _pad(x: UOp, pairs: Sequence[tuple[Dim, Dim]]) -> UOp:
 def _pairs(widths: Widths, x: UOp) -> tuple[tuple[int, int], ...]:
     grid = np.asarray(widths)
     rank = len(x.shape)
-    if grid.dtype.kind not in "iu" or grid.shape not in ((), (2,), (rank, 2)) or (grid < 0).any():
+    if (
+        grid.dtype.kind not in "iu"
+        or grid.shape not in ((), (2,), (rank, 2))
+        or (grid < 0).any()
+    ):
         raise ArgumentError(
             f"pad: widths {widths!r} do not fit {show(x.shape)}",
             fix="give one width, one (before, after), or a pair for each axis; all 0 or more",
         )
-    return tuple((int(before), int(after)) for before, after in np.broadcast_to(grid, (rank, 2)))
+    return tuple(
+        (int(before), int(after))
+        for before, after in np.broadcast_to(grid, (rank, 2))
+    )
 
 
 def shrink(x: UOp, ranges: Ranges) -> UOp:
     """Elements start..end-1 of each axis; None keeps an axis whole."""
     if len(ranges) != len(x.shape):
-        raise ShapeError(f"shrink: {len(ranges)} ranges for {show(x.shape)}; wanted one (start, end) or None per axis")
-    full = [(0, n) if pair is None else pair for pair, n in zip(ranges, x.shape, strict=True)]
+        raise ShapeError(
+            f"shrink: {len(ranges)} ranges for {show(x.shape)}; wanted one (start, end) or None per axis"
+        )
+    full = [
+        (0, n) if pair is None else pair
+        for pair, n in zip(ranges, x.shape, strict=True)
+    ]
     for axis, ((start, end), n) in enumerate(zip(full, x.shape, strict=True)):
         _check_range(axis, start, end, n, x)
-    if all(same((start, end), (0, n)) for (start, end), n in zip(full, x.shape, strict=True)):
+    if all(
+        same((start, end), (0, n))
+        for (start, end), n in zip(full, x.shape, strict=True)
+    ):
         return x
     return _move(Ops.SHRINK, x, [n for pair in full for n in pair])
 
@@ -277,7 +335,9 @@ def shrink(x: UOp, ranges: Ranges) -> UOp:
 def _check_range(axis: int, start: Dim, end: Dim, n: Dim, x: UOp) -> None:
     known = [v for v in (start, end, n) if isinstance(v, int)]
     if sorted(known) != known or known[:1] < [0]:
-        raise ShapeError(f"shrink: {start}..{end} is outside 0..{n}, axis {axis} of {show(x.shape)}")
+        raise ShapeError(
+            f"shrink: {start}..{end} is outside 0..{n}, axis {axis} of {show(x.shape)}"
+        )
 
 
 def flip(x: UOp, axis: Axes = None) -> UOp:
@@ -289,7 +349,9 @@ def flip(x: UOp, axis: Axes = None) -> UOp:
 def stride(x: UOp, steps: Sequence[int]) -> UOp:
     """Every steps[i]-th element of axis i."""
     if len(steps) != len(x.shape) or any(n < 1 for n in steps):
-        raise ShapeError(f"stride: steps {tuple(steps)} for {show(x.shape)}; wanted a step of 1 or more for each axis")
+        raise ShapeError(
+            f"stride: steps {tuple(steps)} for {show(x.shape)}; wanted a step of 1 or more for each axis"
+        )
     return x if all(n == 1 for n in steps) else _move(Ops.STRIDE, x, steps)
 
 
@@ -299,13 +361,19 @@ def window(x: UOp, axis: int, length: int) -> UOp:
     whole = whole_number("window", "length", length)
     n = x.shape[at]
     if whole < 1 or (isinstance(n, int) and whole > n):
-        raise ShapeError(f"window: length {length} does not fit axis {at} of {show(x.shape)}; wanted 1..{n}")
+        raise ShapeError(
+            f"window: length {length} does not fit axis {at} of {show(x.shape)}; wanted 1..{n}"
+        )
     return UOp(Ops.WINDOW, x.dtype, (x, size(whole)), WindowArg(at))
 
 
 def contiguous(x: UOp) -> UOp:
     """The same value, stored in memory in its own order."""
-    return x if x.op in (Ops.CONTIGUOUS, Ops.BUFFER) else UOp(Ops.CONTIGUOUS, x.dtype, (x,))
+    return (
+        x
+        if x.op in (Ops.CONTIGUOUS, Ops.BUFFER)
+        else UOp(Ops.CONTIGUOUS, x.dtype, (x,))
+    )
 
 
 # --- declarations -------------------------------------------------------------------------------------------------
@@ -320,7 +388,9 @@ def _flattened(x: Any, start: int = 1, end: int = -1) -> Any:
 
 def _repeated(x: Any, shape: Any) -> Any:
     old = (1,) * (len(shape) - x.ndim) + x.shape
-    return np.broadcast_to(x, [n if m == -1 else m for n, m in zip(old, shape, strict=True)])
+    return np.broadcast_to(
+        x, [n if m == -1 else m for n, m in zip(old, shape, strict=True)]
+    )
 
 
 def _windows(x: Any, axis: int, length: int) -> Any:
@@ -339,9 +409,15 @@ primitive(
         sample(floats(0, 3), shape=(3, 0)),
     ),
     bad_samples=(
-        (sample(floats(2, 6), shape=(5, -1)), "reshape: (2, 6) has 12 elements, which do not fill (5, -1)"),
+        (
+            sample(floats(2, 6), shape=(5, -1)),
+            "reshape: (2, 6) has 12 elements, which do not fill (5, -1)",
+        ),
         (sample(floats(2, 6), shape=(-1, -1)), "at most one is -1"),
-        (sample(floats(2, 6), shape=(2, 1.5)), "reshape: a size is 1.5; wanted a whole number"),
+        (
+            sample(floats(2, 6), shape=(2, 1.5)),
+            "reshape: a size is 1.5; wanted a whole number",
+        ),
     ),
     aliases=("view",),
     spread="shape",
@@ -350,8 +426,17 @@ primitive(
     "flatten",
     flatten,
     ref=_flattened,
-    samples=(sample(floats(2, 3, 4)), sample(floats(2, 3, 4), start=0), sample(floats(5))),
-    bad_samples=((sample(floats(2, 3, 4), start=2, end=0), "flatten: start 2 comes after end 0"),),
+    samples=(
+        sample(floats(2, 3, 4)),
+        sample(floats(2, 3, 4), start=0),
+        sample(floats(5)),
+    ),
+    bad_samples=(
+        (
+            sample(floats(2, 3, 4), start=2, end=0),
+            "flatten: start 2 comes after end 0",
+        ),
+    ),
     method_defaults={"start": 0},
 )
 primitive(
@@ -359,14 +444,21 @@ primitive(
     squeeze,
     ref=lambda x, axis=None: np.squeeze(x, axis),
     samples=(sample(floats(2, 1, 3, 1)), sample(floats(2, 1, 3, 1), axis=1)),
-    bad_samples=((sample(floats(2, 3), axis=0), "squeeze: axis 0 of (2, 3) has size 2; wanted 1"),),
+    bad_samples=(
+        (
+            sample(floats(2, 3), axis=0),
+            "squeeze: axis 0 of (2, 3) has size 2; wanted 1",
+        ),
+    ),
 )
 primitive(
     "unsqueeze",
     unsqueeze,
     ref=lambda x, axis: np.expand_dims(x, axis),
     samples=(sample(floats(2, 3), axis=0), sample(floats(2, 3), axis=-1)),
-    bad_samples=((sample(floats(2, 3), axis=4), "unsqueeze: axis 4 is outside -3..2"),),
+    bad_samples=(
+        (sample(floats(2, 3), axis=4), "unsqueeze: axis 4 is outside -3..2"),
+    ),
     aliases=("expand_dims",),
 )
 primitive(
@@ -379,7 +471,12 @@ primitive(
         sample(floats(3, 1), shape=(-1, 5)),
         sample(floats(), shape=(2, 2)),
     ),
-    bad_samples=((sample(floats(3, 2), shape=(3, 4)), "expand: shapes (3, 2) and (3, 4) do not broadcast"),),
+    bad_samples=(
+        (
+            sample(floats(3, 2), shape=(3, 4)),
+            "expand: shapes (3, 2) and (3, 4) do not broadcast",
+        ),
+    ),
     aliases=("broadcast_to",),
     spread="shape",
 )
@@ -387,8 +484,16 @@ primitive(
     "permute",
     permute,
     ref=lambda x, axes: np.transpose(x, axes),
-    samples=(sample(floats(2, 3, 4), axes=(2, 0, 1)), sample(floats(2, 3), axes=(-1, 0))),
-    bad_samples=((sample(floats(2, 3), axes=(0, 0)), "permute: (0, 0) is not an order of the 2 axes"),),
+    samples=(
+        sample(floats(2, 3, 4), axes=(2, 0, 1)),
+        sample(floats(2, 3), axes=(-1, 0)),
+    ),
+    bad_samples=(
+        (
+            sample(floats(2, 3), axes=(0, 0)),
+            "permute: (0, 0) is not an order of the 2 axes",
+        ),
+    ),
     aliases=("permute_dims",),
     spread="axes",
 )
@@ -397,7 +502,9 @@ primitive(
     transpose,
     ref=lambda x, first=-2, second=-1: np.swapaxes(x, first, second),
     samples=(sample(floats(2, 3)), sample(floats(2, 3, 4), first=0, second=2)),
-    bad_samples=((sample(floats(3)), "transpose: (3,) has no two axes to exchange"),),
+    bad_samples=(
+        (sample(floats(3)), "transpose: (3,) has no two axes to exchange"),
+    ),
     aliases=("matrix_transpose",),
 )
 primitive(
@@ -409,21 +516,38 @@ primitive(
         sample(floats(2, 3), widths=1, value=-1.5),
         sample(bools(3), widths=(2, 1)),
     ),
-    bad_samples=((sample(floats(2, 3), widths=((1, 1),)), "pad: widths ((1, 1),) do not fit (2, 3)"),),
+    bad_samples=(
+        (
+            sample(floats(2, 3), widths=((1, 1),)),
+            "pad: widths ((1, 1),) do not fit (2, 3)",
+        ),
+    ),
 )
 primitive(
     "shrink",
     shrink,
-    ref=lambda x, ranges: x[tuple(slice(None) if r is None else slice(*r) for r in ranges)],
-    samples=(sample(floats(4, 5), ranges=((1, 3), None)), sample(floats(4), ranges=((2, 2),))),
-    bad_samples=((sample(floats(4), ranges=((1, 5),)), "shrink: 1..5 is outside 0..4, axis 0 of (4,)"),),
+    ref=lambda x, ranges: x[
+        tuple(slice(None) if r is None else slice(*r) for r in ranges)
+    ],
+    samples=(
+        sample(floats(4, 5), ranges=((1, 3), None)),
+        sample(floats(4), ranges=((2, 2),)),
+    ),
+    bad_samples=(
+        (
+            sample(floats(4), ranges=((1, 5),)),
+            "shrink: 1..5 is outside 0..4, axis 0 of (4,)",
+        ),
+    ),
 )
 primitive(
     "flip",
     flip,
     ref=lambda x, axis=None: np.flip(x, axis),
     samples=(sample(floats(3, 4)), sample(floats(3, 4), axis=1)),
-    bad_samples=((sample(floats(3, 4), axis=(0, 0)), "flip: axes (0, 0) name an axis twice"),),
+    bad_samples=(
+        (sample(floats(3, 4), axis=(0, 0)), "flip: axes (0, 0) name an axis twice"),
+    ),
 )
 primitive(
     "stride",
@@ -437,8 +561,16 @@ primitive(
     "window",
     window,
     ref=_windows,
-    samples=(sample(floats(5, 6), axis=0, length=3), sample(floats(7), axis=-1, length=7)),
-    bad_samples=((sample(floats(5), axis=0, length=6), "window: length 6 does not fit axis 0 of (5,)"),),
+    samples=(
+        sample(floats(5, 6), axis=0, length=3),
+        sample(floats(7), axis=-1, length=7),
+    ),
+    bad_samples=(
+        (
+            sample(floats(5), axis=0, length=6),
+            "window: length 6 does not fit axis 0 of (5,)",
+        ),
+    ),
     public=False,
 )
 primitive(

@@ -41,7 +41,9 @@ def _accept(name: str) -> Accept:
     return accept
 
 
-def _normed_type(name: str, x: UOp, parameters: Sequence[UOp | None], axes: int) -> Type:
+def _normed_type(
+    name: str, x: UOp, parameters: Sequence[UOp | None], axes: int
+) -> Type:
     wanted = x.shape[len(x.shape) - axes :]
     for word, parameter in zip(("weight", "bias"), parameters, strict=False):
         if parameter is not None and not same(parameter.shape, wanted):
@@ -52,7 +54,9 @@ def _normed_type(name: str, x: UOp, parameters: Sequence[UOp | None], axes: int)
     return x.dtype, x.shape
 
 
-def _layer_norm_type(x: UOp, weight: UOp | None = None, bias: UOp | None = None, **attrs: Attr) -> Type:
+def _layer_norm_type(
+    x: UOp, weight: UOp | None = None, bias: UOp | None = None, **attrs: Attr
+) -> Type:
     return _normed_type("layer_norm", x, (weight, bias), cast(int, attrs["axes"]))
 
 
@@ -60,7 +64,14 @@ def _rms_norm_type(x: UOp, weight: UOp | None = None, **attrs: Attr) -> Type:
     return _normed_type("rms_norm", x, (weight,), cast(int, attrs["axes"]))
 
 
-def _layer_norm(x: UOp, weight: UOp | None = None, bias: UOp | None = None, *, eps: float = 1e-5, axes: int = 1) -> UOp:
+def _layer_norm(
+    x: UOp,
+    weight: UOp | None = None,
+    bias: UOp | None = None,
+    *,
+    eps: float = 1e-5,
+    axes: int = 1,
+) -> UOp:
     """The last axes shifted to mean 0 and scaled to variance 1, then times weight plus bias."""
     last = tuple(range(-axes, 0))
     wide = x.cast(accumulator(x.dtype))
@@ -68,12 +79,23 @@ def _layer_norm(x: UOp, weight: UOp | None = None, bias: UOp | None = None, *, e
     return _scaled(x, centred, last, eps, weight, bias)
 
 
-def _rms_norm(x: UOp, weight: UOp | None = None, *, eps: float = 1e-5, axes: int = 1) -> UOp:
+def _rms_norm(
+    x: UOp, weight: UOp | None = None, *, eps: float = 1e-5, axes: int = 1
+) -> UOp:
     """The last axes scaled to mean square 1, then times weight."""
-    return _scaled(x, x.cast(accumulator(x.dtype)), tuple(range(-axes, 0)), eps, weight, None)
+    return _scaled(
+        x, x.cast(accumulator(x.dtype)), tuple(range(-axes, 0)), eps, weight, None
+    )
 
 
-def _scaled(x: UOp, centred: UOp, last: tuple[int, ...], eps: float, weight: UOp | None, bias: UOp | None) -> UOp:
+def _scaled(
+    x: UOp,
+    centred: UOp,
+    last: tuple[int, ...],
+    eps: float,
+    weight: UOp | None,
+    bias: UOp | None,
+) -> UOp:
     power = mean(square(centred), axis=last, keepdims=True)
     normed = ew.multiply(centred, rsqrt(ew.add(power, eps)))
     if weight is not None:
@@ -83,14 +105,22 @@ def _scaled(x: UOp, centred: UOp, last: tuple[int, ...], eps: float, weight: UOp
     return normed.cast(x.dtype)
 
 
-def _layer_norm_reference(x: Any, weight: Any = 1.0, bias: Any = 0.0, eps: float = 1e-5, axes: int = 1) -> Any:
+def _layer_norm_reference(
+    x: Any, weight: Any = 1.0, bias: Any = 0.0, eps: float = 1e-5, axes: int = 1
+) -> Any:
     last = tuple(range(-axes, 0))
     centred = x - x.mean(last, keepdims=True)
     return centred / np.sqrt(x.var(last, keepdims=True) + eps) * weight + bias
 
 
-def _rms_norm_reference(x: Any, weight: Any = 1.0, eps: float = 1e-5, axes: int = 1) -> Any:
-    return x / np.sqrt((x * x).mean(tuple(range(-axes, 0)), keepdims=True) + eps) * weight
+def _rms_norm_reference(
+    x: Any, weight: Any = 1.0, eps: float = 1e-5, axes: int = 1
+) -> Any:
+    return (
+        x
+        / np.sqrt((x * x).mean(tuple(range(-axes, 0)), keepdims=True) + eps)
+        * weight
+    )
 
 
 layer_norm = op(
@@ -106,8 +136,14 @@ layer_norm = op(
         sample(floats(3, 1)),
     ),
     bad_samples=(
-        (sample(floats(3, 8), floats(3)), "layer_norm: weight is (3,) for x of (3, 8); wanted (8,)"),
-        (sample(floats(3, 8), None, floats(8)), "layer_norm: bias is given without weight"),
+        (
+            sample(floats(3, 8), floats(3)),
+            "layer_norm: weight is (3,) for x of (3, 8); wanted (8,)",
+        ),
+        (
+            sample(floats(3, 8), None, floats(8)),
+            "layer_norm: bias is given without weight",
+        ),
         (sample(floats(3, 8), axes=3), "layer_norm: axes is 3 for (3, 8)"),
     ),
     ulp=32,
@@ -119,8 +155,17 @@ rms_norm = op(
     accept=_accept("rms_norm"),
     lower=_rms_norm,
     ref=_rms_norm_reference,
-    samples=(sample(floats(3, 8), floats(8)), sample(floats(2, 3, 8), axes=2), sample(floats(4, 5), eps=0.1)),
-    bad_samples=((sample(floats(3, 8), floats(3)), "rms_norm: weight is (3,) for x of (3, 8); wanted (8,)"),),
+    samples=(
+        sample(floats(3, 8), floats(8)),
+        sample(floats(2, 3, 8), axes=2),
+        sample(floats(4, 5), eps=0.1),
+    ),
+    bad_samples=(
+        (
+            sample(floats(3, 8), floats(3)),
+            "rms_norm: weight is (3,) for x of (3, 8); wanted (8,)",
+        ),
+    ),
     ulp=32,
     normwise=True,
 )

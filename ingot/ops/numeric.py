@@ -39,7 +39,9 @@ def _sign(x: UOp) -> UOp:
     one = constant(1, x.dtype, x.shape)
     rest = x.ne(x).where(x, zero) if x.dtype.is_float else zero
     up = (zero < x).where(one, rest)
-    return (x < zero).where(-one, up) if x.dtype.kind in (Kind.INT, Kind.FLOAT) else up
+    return (
+        (x < zero).where(-one, up) if x.dtype.kind in (Kind.INT, Kind.FLOAT) else up
+    )
 
 
 abs_ = op(
@@ -47,7 +49,12 @@ abs_ = op(
     types=same_type,
     lower=_abs,
     ref=np.abs,
-    samples=(sample(floats(3, 4)), sample(SPECIAL), sample(ints(4)), sample(ints(4, dtype="int8"))),
+    samples=(
+        sample(floats(3, 4)),
+        sample(SPECIAL),
+        sample(ints(4)),
+        sample(ints(4, dtype="int8")),
+    ),
     ulp=0,
 )
 sign = op(
@@ -55,7 +62,11 @@ sign = op(
     types=same_type,
     lower=_sign,
     ref=np.sign,
-    samples=(sample(floats(3, 4)), sample(SPECIAL), sample(ints(6, low=-2, high=3))),
+    samples=(
+        sample(floats(3, 4)),
+        sample(SPECIAL),
+        sample(ints(6, low=-2, high=3)),
+    ),
     ulp=0,
 )
 
@@ -103,13 +114,23 @@ def rsqrt(x: UOp) -> UOp:
 def clip(x: UOp, low: Operand | None = None, high: Operand | None = None) -> UOp:
     """x, but not below `low` nor above `high`."""
     if low is None and high is None:
-        raise ArgumentError("clip: neither low nor high is given", fix="give one of them, or both")
+        raise ArgumentError(
+            "clip: neither low nor high is given", fix="give one of them, or both"
+        )
     raised = x if low is None else ew.maximum(x, low)
     return raised if high is None else ew.minimum(raised, high)
 
 
-primitive("ceil", ceil, ref=np.ceil, samples=(sample(floats(3, 4)), sample(SPECIAL), sample(ints(4))), ulp=0)
-primitive("square", square, ref=np.square, samples=(sample(floats(3, 4)), sample(ints(4))))
+primitive(
+    "ceil",
+    ceil,
+    ref=np.ceil,
+    samples=(sample(floats(3, 4)), sample(SPECIAL), sample(ints(4))),
+    ulp=0,
+)
+primitive(
+    "square", square, ref=np.square, samples=(sample(floats(3, 4)), sample(ints(4)))
+)
 primitive(
     "rsqrt",
     rsqrt,
@@ -137,7 +158,11 @@ primitive(
 
 def pow_(a: Operand, b: Operand) -> UOp:
     """a to the power b."""
-    if isinstance(a, UOp) and isinstance(b, int | float) and not isinstance(b, bool):
+    if (
+        isinstance(a, UOp)
+        and isinstance(b, int | float)
+        and not isinstance(b, bool)
+    ):
         simple = _simple_power(a, b)
         if simple is not None:
             return simple
@@ -179,7 +204,9 @@ def _whole_and_rest(a: UOp, b: UOp) -> tuple[UOp, UOp]:
     one = constant(1.0, a.dtype, a.shape)
     whole = over.where(guess - one, guess)
     left = over.where(rest + b, rest)
-    signed = left.eq(zero).where(b * zero, left)  # nothing left still has the sign of b
+    signed = left.eq(zero).where(
+        b * zero, left
+    )  # nothing left still has the sign of b
     return whole, _beside_infinity(a, b, signed)
 
 
@@ -196,7 +223,9 @@ _DIVISORS = (
     sample(ints(3, 8), ints(8)),
     sample(ints(5), 3),
     sample(values(5.0, -5.0, 0.0, 6.0), values(3.0, 3.0, 3.0, -3.0)),
-    sample(values(1.0, -1.0, 0.3, 7.0), values(0.1, 0.1, 0.1, -0.7)),  # quotients that round to a whole number
+    sample(
+        values(1.0, -1.0, 0.3, 7.0), values(0.1, 0.1, 0.1, -0.7)
+    ),  # quotients that round to a whole number
 )
 primitive(
     "pow",
@@ -210,7 +239,12 @@ primitive(
         sample(2.0, floats(3)),
         sample(ints(4), 2),
     ),
-    bad_samples=((sample(floats(2, 3), floats(2, 4)), "pow: shapes (2, 3) and (2, 4) do not broadcast"),),
+    bad_samples=(
+        (
+            sample(floats(2, 3), floats(2, 4)),
+            "pow: shapes (2, 3) and (2, 4) do not broadcast",
+        ),
+    ),
     ulp=4,
 )
 primitive(
@@ -218,14 +252,28 @@ primitive(
     floor_divide,
     ref=np.floor_divide,
     samples=_DIVISORS,
-    bad_samples=((sample(floats(2, 3), floats(2, 4)), "floor_divide: shapes (2, 3) and (2, 4) do not broadcast"),),
+    bad_samples=(
+        (
+            sample(floats(2, 3), floats(2, 4)),
+            "floor_divide: shapes (2, 3) and (2, 4) do not broadcast",
+        ),
+    ),
 )
 primitive(
     "remainder",
     remainder,
     ref=np.remainder,
-    samples=(*_DIVISORS, sample(values(5.0, -5.0, 0.0), INF), sample(values(5.0, -5.0), -INF)),
-    bad_samples=((sample(floats(2, 3), floats(2, 4)), "remainder: shapes (2, 3) and (2, 4) do not broadcast"),),
+    samples=(
+        *_DIVISORS,
+        sample(values(5.0, -5.0, 0.0), INF),
+        sample(values(5.0, -5.0), -INF),
+    ),
+    bad_samples=(
+        (
+            sample(floats(2, 3), floats(2, 4)),
+            "remainder: shapes (2, 3) and (2, 4) do not broadcast",
+        ),
+    ),
     aliases=("mod",),
     ulp=2,
 )
@@ -237,7 +285,9 @@ def _log1p(x: UOp) -> UOp:
     """log(1 + x), exact for small x too."""
     one = constant(1.0, x.dtype, x.shape)
     sum_ = one + x
-    corrected = ew.log(sum_) * (x / (sum_ - one))  # the rounding of 1 + x is in both factors and cancels
+    corrected = ew.log(sum_) * (
+        x / (sum_ - one)
+    )  # the rounding of 1 + x is in both factors and cancels
     unchanged = sum_.eq(one) | sum_.eq(constant(INF, x.dtype, x.shape))
     return unchanged.where(x, corrected)
 
@@ -258,7 +308,11 @@ log1p = op(
     accept=floats_in,
     lower=_log1p,
     ref=np.log1p,
-    samples=(sample(floats(3, 4, low=-0.9)), sample(floats(4, low=-1e-9, high=1e-9)), sample(SPECIAL)),
+    samples=(
+        sample(floats(3, 4, low=-0.9)),
+        sample(floats(4, low=-1e-9, high=1e-9)),
+        sample(SPECIAL),
+    ),
     ulp=4,
 )
 expm1 = op(

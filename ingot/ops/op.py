@@ -50,7 +50,9 @@ class Op:
     name: str
     build: Lower  # a primitive's builder, or the lowering of a named op
     types: Types | None  # None: a primitive
-    accept: Accept | None  # what a user may give -> inputs and attributes in their one normal form
+    accept: (
+        Accept | None
+    )  # what a user may give -> inputs and attributes in their one normal form
     ref: Reference
     samples: tuple[Sample, ...]
     bad_samples: tuple[Bad, ...]
@@ -58,7 +60,9 @@ class Op:
     normwise: bool  # that unit is taken at the largest value of the result, not at each element
     grad: Callable[..., Any] | None
     aliases: tuple[str, ...]
-    method_defaults: Mapping[str, Attr]  # where the method's default differs from the function's
+    method_defaults: Mapping[
+        str, Attr
+    ]  # where the method's default differs from the function's
     spread: str  # the parameter that the method also takes as separate arguments: x.reshape(2, 3)
     public: bool
     basic: bool  # kernels know it: `lower_all` leaves it, and its lowering only says what it means
@@ -71,12 +75,20 @@ class Op:
     @cached_property
     def inputs(self) -> dict[str, bool]:
         """The names of the inputs, and whether each has to be given."""
-        return {p.name: p.default is p.empty for p in self.signature.parameters.values() if is_input(p)}
+        return {
+            p.name: p.default is p.empty
+            for p in self.signature.parameters.values()
+            if is_input(p)
+        }
 
     @cached_property
     def defaults(self) -> dict[str, Attr]:
         """The attributes and their defaults."""
-        return {p.name: p.default for p in self.signature.parameters.values() if not is_input(p)}
+        return {
+            p.name: p.default
+            for p in self.signature.parameters.values()
+            if not is_input(p)
+        }
 
     @property
     def is_named(self) -> bool:
@@ -103,7 +115,9 @@ class Op:
         sources = tuple(x for x in inputs if x is not None)
         arg = OpArg(self.name, tuple(attrs.items()))
         results = NAMED[self.name](arg, sources)
-        return UOp(Ops.OP, results[0][0] if len(results) == 1 else dt.void, sources, arg)
+        return UOp(
+            Ops.OP, results[0][0] if len(results) == 1 else dt.void, sources, arg
+        )
 
     def results(self, *inputs: Any, **attrs: Any) -> tuple[UOp, ...]:
         """One node per result."""
@@ -116,7 +130,9 @@ class Op:
         needed = list(self.inputs.values())
         if not sum(needed) <= len(inputs) <= len(needed):
             wanted = ", ".join(self.inputs)
-            raise ArgumentError(f"{self.name}: {len(inputs)} inputs were given; it takes {wanted}")
+            raise ArgumentError(
+                f"{self.name}: {len(inputs)} inputs were given; it takes {wanted}"
+            )
         for (name, need), value in zip(self.inputs.items(), inputs, strict=False):
             if not isinstance(value, UOp) and (need or value is not None):
                 raise _not_a_tensor(self.name, name, value)
@@ -130,17 +146,24 @@ class Op:
             if value is None:
                 missing = missing or name
             elif missing:
-                raise ArgumentError(f"{self.name}: {name} is given without {missing}", fix=f"pass a {missing} too")
+                raise ArgumentError(
+                    f"{self.name}: {name} is given without {missing}",
+                    fix=f"pass a {missing} too",
+                )
 
     def _filled(self, attrs: Mapping[str, Attr]) -> dict[str, Attr]:
         unknown = [name for name in attrs if name not in self.defaults]
         if unknown:
             known = ", ".join(self.defaults) or "no attributes"
-            raise ArgumentError(f"{self.name}: unknown argument {unknown[0]!r}; it takes {known}")
+            raise ArgumentError(
+                f"{self.name}: unknown argument {unknown[0]!r}; it takes {known}"
+            )
         filled: dict[str, Any] = {**self.defaults, **attrs}
         for name, value in filled.items():
             if value is inspect.Parameter.empty:
-                raise ArgumentError(f"{self.name}: {name} is missing", fix=f"pass {name}=...")
+                raise ArgumentError(
+                    f"{self.name}: {name} is missing", fix=f"pass {name}=..."
+                )
         return filled
 
 
@@ -230,7 +253,9 @@ def primitive(
 
 def _declare(*, name: str, **rest: Any) -> Op:
     if name in REGISTRY:
-        raise ArgumentError(f"the op {name!r} is declared already", fix="choose another name")
+        raise ArgumentError(
+            f"the op {name!r} is declared already", fix="choose another name"
+        )
     made = REGISTRY[name] = Op(name=name, **rest)
     return made
 
@@ -240,7 +265,9 @@ def is_input(parameter: inspect.Parameter) -> bool:
     if parameter.kind is parameter.KEYWORD_ONLY:
         return False
     annotation = parameter.annotation
-    return annotation is parameter.empty or any(word in str(annotation) for word in ("UOp", "Operand"))
+    return annotation is parameter.empty or any(
+        word in str(annotation) for word in ("UOp", "Operand")
+    )
 
 
 def _rule(types: Types) -> Callable[[OpArg, tuple[UOp, ...]], tuple[Type, ...]]:
@@ -258,7 +285,9 @@ def find(name: str) -> Op:
     found = REGISTRY.get(name)
     if found is None:
         near = max(REGISTRY, key=lambda known: _likeness(name, known))
-        raise ArgumentError(f"there is no op called {name!r}", fix=f"did you mean {near}?")
+        raise ArgumentError(
+            f"there is no op called {name!r}", fix=f"did you mean {near}?"
+        )
     return found
 
 

@@ -29,10 +29,15 @@ def promote(a: DType, b: DType) -> DType:
         return a
     if _RANK[a.kind] != _RANK[b.kind]:
         return max(a, b, key=lambda d: _RANK[d.kind])
-    if dt.index in (a, b):  # the same bits as int64; only sizes and loops use the name
+    if dt.index in (
+        a,
+        b,
+    ):  # the same bits as int64; only sizes and loops use the name
         return promote(_plain(a), _plain(b))
     if a.is_float:
-        return _wider(a, b) if a.bits != b.bits else dt.float32  # float16 and bfloat16 hold different numbers
+        return (
+            _wider(a, b) if a.bits != b.bits else dt.float32
+        )  # float16 and bfloat16 hold different numbers
     return _wider(a, b) if a.kind is b.kind else _mixed_signs(a, b)
 
 
@@ -50,7 +55,10 @@ def _mixed_signs(a: DType, b: DType) -> DType:
         return signed
     found = _SIGNED.get(2 * unsigned.bits)
     if found is None:
-        raise DTypeError(f"no integer type holds both {a} and {b}", fix="convert one of them with .astype(...)")
+        raise DTypeError(
+            f"no integer type holds both {a} and {b}",
+            fix="convert one of them with .astype(...)",
+        )
     return found
 
 

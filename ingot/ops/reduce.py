@@ -24,28 +24,52 @@ from ingot.ops.movement import Dim, reshape, show
 from ingot.ops.numeric import isfinite, square
 from ingot.ops.op import Accepted, Bad, Op, op, primitive, result
 from ingot.ops.promotion import accumulator, summed
-from ingot.ops.sample import INF, NAN, SPECIAL, Sample, bools, floats, ints, sample, values
+from ingot.ops.sample import (
+    INF,
+    NAN,
+    SPECIAL,
+    Sample,
+    bools,
+    floats,
+    ints,
+    sample,
+    values,
+)
 
 # --- the one reduction --------------------------------------------------------------------------------------------
 
 Combine = Callable[[Sequence[UOp], Sequence[UOp]], Sequence[UOp]]
 
 
-def reduce_states(parts: Sequence[UOp], starts: Sequence[Scalar], combine: Combine, axes: tuple[int, ...]) -> UOp:
+def reduce_states(
+    parts: Sequence[UOp],
+    starts: Sequence[Scalar],
+    combine: Combine,
+    axes: tuple[int, ...],
+) -> UOp:
     """REDUCE over several states at once; `combine` joins a left and a right tuple of states."""
     n = len(parts)
     left = [UOp.state(v.dtype, j) for j, v in enumerate(parts)]
     right = [UOp.state(v.dtype, n + j) for j, v in enumerate(parts)]
-    inits = (UOp.const(v.dtype, start) for v, start in zip(parts, starts, strict=True))
+    inits = (
+        UOp.const(v.dtype, start) for v, start in zip(parts, starts, strict=True)
+    )
     dtype = parts[0].dtype if n == 1 else dt.void
-    return UOp(Ops.REDUCE, dtype, (*parts, *inits, *combine(left, right)), ReduceArg(axes, n))
+    return UOp(
+        Ops.REDUCE,
+        dtype,
+        (*parts, *inits, *combine(left, right)),
+        ReduceArg(axes, n),
+    )
 
 
 def fold(x: UOp, op: Ops, start: Scalar, axes: tuple[int, ...]) -> UOp:
     """REDUCE by one opcode, in the type of x."""
     if not axes:
         return x
-    return reduce_states([x], [start], lambda left, right: [left[0].alu(op, right[0])], axes)
+    return reduce_states(
+        [x], [start], lambda left, right: [left[0].alu(op, right[0])], axes
+    )
 
 
 def _kept(x: UOp, reduced: UOp, axes: tuple[int, ...], keepdims: bool) -> UOp:
@@ -59,7 +83,11 @@ def kept_shape(shape: Shape, axes: tuple[int, ...]) -> Shape:
 
 def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
     """The shape of the result."""
-    return kept_shape(shape, axes) if keepdims else tuple(n for i, n in enumerate(shape) if i not in axes)
+    return (
+        kept_shape(shape, axes)
+        if keepdims
+        else tuple(n for i, n in enumerate(shape) if i not in axes)
+    )
 
 
 def _not_empty(name: str, x: UOp, axes: tuple[int, ...]) -> None:
@@ -84,7 +112,9 @@ def prod(x: UOp, axis: Axes = None, keepdims: bool = False) -> UOp:
     return _total("prod", x, Ops.MUL, 1, axis, keepdims)
 
 
-def _total(name: str, x: UOp, op: Ops, start: Scalar, axis: Axes, keepdims: bool) -> UOp:
+def _total(
+    name: str, x: UOp, op: Ops, start: Scalar, axis: Axes, keepdims: bool
+) -> UOp:
     axes = normal_axes(name, axis, len(x.shape))
     wide = accumulator(summed(x.dtype))
     reduced = fold(x.cast(wide), op, start, axes)
@@ -101,7 +131,9 @@ def min_(x: UOp, axis: Axes = None, keepdims: bool = False) -> UOp:
     return _extreme("min", x, Ops.MIN, dt.greatest(x.dtype), axis, keepdims)
 
 
-def _extreme(name: str, x: UOp, op: Ops, start: Scalar, axis: Axes, keepdims: bool) -> UOp:
+def _extreme(
+    name: str, x: UOp, op: Ops, start: Scalar, axis: Axes, keepdims: bool
+) -> UOp:
     axes = normal_axes(name, axis, len(x.shape))
     _not_empty(name, x, axes)
     if x.dtype is dt.boolean:
@@ -112,24 +144,38 @@ def _extreme(name: str, x: UOp, op: Ops, start: Scalar, axis: Axes, keepdims: bo
 def any_(x: UOp, axis: Axes = None, keepdims: bool = False) -> UOp:
     """Whether an element differs from 0."""
     axes = normal_axes("any", axis, len(x.shape))
-    return _kept(x, fold(ew.astype(x, dt.boolean), Ops.OR, False, axes), axes, keepdims)
+    return _kept(
+        x, fold(ew.astype(x, dt.boolean), Ops.OR, False, axes), axes, keepdims
+    )
 
 
 def all_(x: UOp, axis: Axes = None, keepdims: bool = False) -> UOp:
     """Whether every element differs from 0."""
     axes = normal_axes("all", axis, len(x.shape))
-    return _kept(x, fold(ew.astype(x, dt.boolean), Ops.AND, True, axes), axes, keepdims)
+    return _kept(
+        x, fold(ew.astype(x, dt.boolean), Ops.AND, True, axes), axes, keepdims
+    )
 
 
 _SHAPES = (
-    *(sample(floats(3, 4)), sample(floats(3, 4), axis=0), sample(floats(2, 3, 4), axis=(0, -1), keepdims=True)),
+    *(
+        sample(floats(3, 4)),
+        sample(floats(3, 4), axis=0),
+        sample(floats(2, 3, 4), axis=(0, -1), keepdims=True),
+    ),
     *(sample(floats()), sample(floats(5, 1), axis=1), sample(ints(3, 4), axis=1)),
 )
-_WITH_NAN = (sample(values(1.0, NAN, 3.0)), sample(values(-INF, -INF)), sample(values(INF, -INF, 2.0)))
+_WITH_NAN = (
+    sample(values(1.0, NAN, 3.0)),
+    sample(values(-INF, -INF)),
+    sample(values(INF, -INF, 2.0)),
+)
 
 
 def _outside(name: str) -> Bad:
-    return sample(floats(3, 4), axis=2), f"{name}: axis 2 is outside -2..1, the axes of a tensor with 2"
+    return sample(
+        floats(3, 4), axis=2
+    ), f"{name}: axis 2 is outside -2..1, the axes of a tensor with 2"
 
 
 def _nothing(name: str) -> Bad:
@@ -137,17 +183,33 @@ def _nothing(name: str) -> Bad:
 
 
 def _declare_fold(
-    name: str, build: Callable[..., UOp], ref: Any, *extra: Sample, ulp: float = 0, empty: bool = True
+    name: str,
+    build: Callable[..., UOp],
+    ref: Any,
+    *extra: Sample,
+    ulp: float = 0,
+    empty: bool = True,
 ) -> None:
     """A reduction by one opcode; `empty`: it has a value where there are no elements."""
     bad = [_outside(name)] if empty else [_outside(name), _nothing(name)]
-    tried = (*_SHAPES, sample(bools(3, 4), axis=0), *extra, sample(floats(0, 3), axis=1))
-    primitive(name, build, ref=ref, samples=tried, bad_samples=bad, ulp=ulp, normwise=True)
+    tried = (
+        *_SHAPES,
+        sample(bools(3, 4), axis=0),
+        *extra,
+        sample(floats(0, 3), axis=1),
+    )
+    primitive(
+        name, build, ref=ref, samples=tried, bad_samples=bad, ulp=ulp, normwise=True
+    )
 
 
 _EMPTY = sample(floats(0, 3), axis=0)
-_declare_fold("sum", sum_, np.sum, _EMPTY, sample(ints(4, low=0, dtype="uint8")), ulp=8)
-_declare_fold("prod", prod, np.prod, _EMPTY, sample(ints(4, low=0, dtype="uint8")), ulp=8)
+_declare_fold(
+    "sum", sum_, np.sum, _EMPTY, sample(ints(4, low=0, dtype="uint8")), ulp=8
+)
+_declare_fold(
+    "prod", prod, np.prod, _EMPTY, sample(ints(4, low=0, dtype="uint8")), ulp=8
+)
 _declare_fold("max", max_, np.max, *_WITH_NAN, empty=False)
 _declare_fold("min", min_, np.min, *_WITH_NAN, empty=False)
 _declare_fold("any", any_, np.any, _EMPTY, sample(SPECIAL))
@@ -161,7 +223,10 @@ def _accept(name: str) -> Callable[..., Accepted]:
     """Floats, with axes in normal form."""
 
     def accept(x: UOp, *, axis: Axes, **attrs: Attr) -> Accepted:
-        return (as_float(x),), {"axis": normal_axes(name, axis, len(x.shape)), **attrs}
+        return (as_float(x),), {
+            "axis": normal_axes(name, axis, len(x.shape)),
+            **attrs,
+        }
 
     return accept
 
@@ -177,7 +242,9 @@ def count(x: UOp, axes: tuple[int, ...]) -> Dim:
 
 def divide_by(x: UOp, number: Dim | float) -> UOp:
     """x / number, which may be a symbolic size."""
-    return ew.divide(x, number.cast(x.dtype) if isinstance(number, UOp) else float(number))
+    return ew.divide(
+        x, number.cast(x.dtype) if isinstance(number, UOp) else float(number)
+    )
 
 
 def _mean(x: UOp, *, axis: Axes = None, keepdims: bool = False) -> UOp:
@@ -187,7 +254,9 @@ def _mean(x: UOp, *, axis: Axes = None, keepdims: bool = False) -> UOp:
     return divide_by(total, count(x, axes)).cast(x.dtype)
 
 
-def _var(x: UOp, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> UOp:
+def _var(
+    x: UOp, *, axis: Axes = None, correction: float = 0, keepdims: bool = False
+) -> UOp:
     """The variance: the mean square distance from the mean, over n - correction."""
     axes = normal_axes("var", axis, len(x.shape))
     wide = x.cast(accumulator(x.dtype))
@@ -202,7 +271,9 @@ def _freedom(number: Dim, correction: float) -> Dim | float:
     return max(number - correction, 0.0)
 
 
-def _std(x: UOp, *, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> UOp:
+def _std(
+    x: UOp, *, axis: Axes = None, correction: float = 0, keepdims: bool = False
+) -> UOp:
     """The standard deviation, over n - correction."""
     return ew.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
@@ -213,18 +284,24 @@ def _logsumexp(x: UOp, *, axis: Axes = None, keepdims: bool = False) -> UOp:
     _not_empty("logsumexp", x, axes)
     top = max_(x, axes, keepdims=True)
     total = sum_(ew.exp(ew.subtract(x, top)), axes, keepdims=True)
-    found = ew.where(isfinite(top), ew.add(top, ew.log(total)), top)  # an infinite maximum is the result
+    found = ew.where(
+        isfinite(top), ew.add(top, ew.log(total)), top
+    )  # an infinite maximum is the result
     return reshape(found, reduced_shape(x.shape, axes, keepdims))
 
 
 _REDUCTIONS = (*_SHAPES[:-1], sample(ints(3, 4), axis=1))
 
 
-def _variance(x: Any, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Any:
+def _variance(
+    x: Any, axis: Any = None, correction: float = 0, keepdims: bool = False
+) -> Any:
     return np.var(x, axis=axis, ddof=correction, keepdims=keepdims)
 
 
-def _deviation(x: Any, axis: Any = None, correction: float = 0, keepdims: bool = False) -> Any:
+def _deviation(
+    x: Any, axis: Any = None, correction: float = 0, keepdims: bool = False
+) -> Any:
     return np.std(x, axis=axis, ddof=correction, keepdims=keepdims)
 
 
@@ -275,7 +352,11 @@ logsumexp: Op = op(
     lower=_logsumexp,
     ref=_log_of_sum,
     samples=(
-        *(sample(floats(3, 4)), sample(floats(3, 4), axis=0), sample(floats(2, 3, 4), axis=1, keepdims=True)),
+        *(
+            sample(floats(3, 4)),
+            sample(floats(3, 4), axis=0),
+            sample(floats(2, 3, 4), axis=1, keepdims=True),
+        ),
         *(sample(floats(3, 4, low=900, high=1000), axis=1), *_WITH_NAN[:2]),
     ),
     bad_samples=[_outside("logsumexp")],
@@ -304,7 +385,9 @@ def better(op: Ops) -> Combine:
     return combine
 
 
-def _place(name: str, op: Ops, start: Callable[[DType], Scalar]) -> Callable[..., UOp]:
+def _place(
+    name: str, op: Ops, start: Callable[[DType], Scalar]
+) -> Callable[..., UOp]:
     def lower(x: UOp, *, axis: int | None = None, keepdims: bool = False) -> UOp:
         flat = x if axis is not None else reshape(x, (product(x.shape),))
         at = 0 if axis is None else normal_axis(name, axis, len(x.shape))
@@ -335,7 +418,9 @@ def _accept_place(name: str) -> Callable[..., Accepted]:
     return accept
 
 
-def _declare_place(name: str, reduction: Ops, start: Callable[[DType], Scalar], ref: Any, doc: str) -> Op:
+def _declare_place(
+    name: str, reduction: Ops, start: Callable[[DType], Scalar], ref: Any, doc: str
+) -> Op:
     lower = _place(name, reduction, start)
     lower.__doc__ = doc
     return op(
@@ -345,9 +430,22 @@ def _declare_place(name: str, reduction: Ops, start: Callable[[DType], Scalar], 
         lower=lower,
         ref=ref,
         samples=(
-            *(sample(floats(3, 4)), sample(floats(3, 4), axis=0), sample(floats(2, 3, 4), axis=-1, keepdims=True)),
-            *(sample(ints(9, low=0, high=3)), sample(floats()), sample(bools(6)), sample(values(1.0, NAN, 3.0, NAN))),
-            *(sample(values(-INF, -INF)), sample(values(INF, INF)), sample(values(0.0, -0.0))),
+            *(
+                sample(floats(3, 4)),
+                sample(floats(3, 4), axis=0),
+                sample(floats(2, 3, 4), axis=-1, keepdims=True),
+            ),
+            *(
+                sample(ints(9, low=0, high=3)),
+                sample(floats()),
+                sample(bools(6)),
+                sample(values(1.0, NAN, 3.0, NAN)),
+            ),
+            *(
+                sample(values(-INF, -INF)),
+                sample(values(INF, INF)),
+                sample(values(0.0, -0.0)),
+            ),
         ),
         bad_samples=[_outside(name), _nothing(name)],
         ulp=0,
@@ -355,8 +453,16 @@ def _declare_place(name: str, reduction: Ops, start: Callable[[DType], Scalar], 
 
 
 argmax = _declare_place(
-    "argmax", Ops.MAX, dt.least, np.argmax, "The place of the largest element, the first of equals."
+    "argmax",
+    Ops.MAX,
+    dt.least,
+    np.argmax,
+    "The place of the largest element, the first of equals.",
 )
 argmin = _declare_place(
-    "argmin", Ops.MIN, dt.greatest, np.argmin, "The place of the smallest element, the first of equals."
+    "argmin",
+    Ops.MIN,
+    dt.greatest,
+    np.argmin,
+    "The place of the smallest element, the first of equals.",
 )

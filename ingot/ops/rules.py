@@ -18,4 +18,6 @@ def same_type(x: UOp, **attrs: Attr) -> Type:
 
 def floats_in(*inputs: UOp | None, **attrs: Any) -> Accepted:
     """Integers and booleans become floats on the way in."""
-    return tuple(x if x is None else x.cast(floating(x.dtype)) for x in inputs), attrs
+    return tuple(
+        x if x is None else x.cast(floating(x.dtype)) for x in inputs
+    ), attrs

@@ -60,7 +60,9 @@ def floats(*shape: int, low: float = -3.0, high: float = 3.0) -> Recipe:
     return Recipe("float64", shape, low, high)
 
 
-def ints(*shape: int, low: int = -9, high: int = 10, dtype: str = "int64") -> Recipe:
+def ints(
+    *shape: int, low: int = -9, high: int = 10, dtype: str = "int64"
+) -> Recipe:
     return Recipe(dtype, shape, low, high)
 
 

@@ -25,7 +25,9 @@ class Bound:
 
     __slots__ = ("arena", "outputs", "program")
 
-    def __init__(self, program: Program, outputs: tuple[int, ...], arena: int) -> None:
+    def __init__(
+        self, program: Program, outputs: tuple[int, ...], arena: int
+    ) -> None:
         self.program = program
         self.outputs = outputs
         self.arena = arena
@@ -52,7 +54,9 @@ class Call:
             for name in member.arguments
         ]
         self.cost = cost
-        self.launches = [self._launch(launch, address) for launch in member.launches]
+        self.launches = [
+            self._launch(launch, address) for launch in member.launches
+        ]
 
     def _launch(self, launch: Launch, address: Address) -> tuple[int, int, int]:
         """(function, chunks, bytes of scratch)"""
@@ -67,7 +71,9 @@ class Call:
 
     def temporaries(self) -> list[int]:
         """Bytes of each."""
-        return [width * self._number(count) for width, count in self.member.temporaries]
+        return [
+            width * self._number(count) for width, count in self.member.temporaries
+        ]
 
 
 def bind(
@@ -111,10 +117,12 @@ class _Binding:
         for number, step in enumerate(self.recipe.steps):
             call = self.calls[step.use]
             pointers = [
-                slots[b] if b < self.given else base + offsets[b] for b in step.buffers
+                slots[b] if b < self.given else base + offsets[b]
+                for b in step.buffers
             ]
             pointers += [
-                base + offsets[number, t] for t in range(len(call.member.temporaries))
+                base + offsets[number, t]
+                for t in range(len(call.member.temporaries))
             ]
             for kernel, chunks, scratch in call.launches:
                 words: list[Operand] = [*pointers, *call.words]
@@ -126,7 +134,9 @@ class _Binding:
                     cost_ns=call.cost,
                     label=step.label,
                 )
-        outputs = tuple(evaluate(size, self.variables) for size in self.recipe.outputs)
+        outputs = tuple(
+            evaluate(size, self.variables) for size in self.recipe.outputs
+        )
         return Bound(builder.finish(pool), outputs, arena)
 
     def _arena(self) -> tuple[dict[object, int], int]:
@@ -138,7 +148,9 @@ class _Binding:
             for buffer in step.buffers:
                 if buffer >= self.given:
                     first = lives[buffer].first if buffer in lives else number
-                    lives[buffer] = Interval(first, number, sizes[buffer - self.given])
+                    lives[buffer] = Interval(
+                        first, number, sizes[buffer - self.given]
+                    )
             for slot, size in enumerate(temporaries[step.use]):
                 lives[number, slot] = Interval(number, number, size)
         return arrange(lives)

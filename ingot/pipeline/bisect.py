@@ -20,8 +20,9 @@ from ingot.ir.match_stats import last_rule
 from ingot.ir.node import UOp
 from ingot.ir.opcode import OpArg, Ops, ParamArg, VarArg
 from ingot.ir.text import type_text
+from ingot.kernel.launches import Built
 from ingot.kernel.nest import Kernel
-from ingot.kernel.tree import Built, build
+from ingot.kernel.tree import build
 from ingot.ops.lower import describe, lower
 from ingot.ops.op import find
 from ingot.pipeline import probe, stages
@@ -138,8 +139,12 @@ class _Bisection:
         """Every op of the program is what its own reference says; then the program's values are right."""
         self.progress("program: each op against its reference")
         program = stages.PROGRAM(self.sink, self.work)
-        ops = [u for u in program.toposort() if u.op is Ops.OP and _has_reference(u)]
-        values = self.interpret([*(s for u in ops for s in u.src), *ops, *program.src])
+        ops = [
+            u for u in program.toposort() if u.op is Ops.OP and _has_reference(u)
+        ]
+        values = self.interpret(
+            [*(s for u in ops for s in u.src), *ops, *program.src]
+        )
         for node in ops:
             self._one_op(node, values)
         return [values[root] for root in program.src]
@@ -152,7 +157,11 @@ class _Bisection:
         if wrong is not None:
             raise Wrong(
                 Finding(
-                    "lower", "", f"the lowering of {arg.name}", _named(node), str(wrong)
+                    "lower",
+                    "",
+                    f"the lowering of {arg.name}",
+                    _named(node),
+                    str(wrong),
                 )
             )
 
@@ -225,12 +234,20 @@ class _OneKernel:
     def run(self) -> None:
         work = self.parent.work
         self._check(
-            "fuse", "the nests", build(self.draft.kernel), work.sizes, self.draft.kernel
+            "fuse",
+            "the nests",
+            build(self.draft.kernel),
+            work.sizes,
+            self.draft.kernel,
         )
         family = stages.FAMILY(self.draft, work)
         sizes = {_name(v): self._number(n) for v, n in family.values.items()}
         self._check(
-            "family", "sizes as arguments", build(family.kernel), sizes, family.kernel
+            "family",
+            "sizes as arguments",
+            build(family.kernel),
+            sizes,
+            family.kernel,
         )
         plan = stages.MOVES(family, work)
         for variable, value in plan.extra.items():
@@ -351,7 +368,9 @@ def _kernel_rules(kernel: Kernel | None) -> tuple[str, ...]:
     if kernel is None:
         return ()
     extents = [loop.extent for loop in kernel.loops.values()]
-    return _rules([*extents, *(e for nest in kernel.nests for e in nest.expressions())])
+    return _rules(
+        [*extents, *(e for nest in kernel.nests for e in nest.expressions())]
+    )
 
 
 def _rules(roots: Sequence[UOp]) -> tuple[str, ...]:

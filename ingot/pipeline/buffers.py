@@ -26,7 +26,11 @@ _numbers = itertools.count()
 
 
 def buffer_node(
-    data: Array | Buffer, dtype: dt.DType, shape: Sequence[int | UOp], *, borrow: bool
+    data: Array | Buffer,
+    dtype: dt.DType,
+    shape: Sequence[int | UOp],
+    *,
+    borrow: bool,
 ) -> UOp:
     """The node of this memory; an array is copied unless it is borrowed."""
     dims = tuple(n if isinstance(n, UOp) else UOp.const(dt.index, n) for n in shape)

@@ -16,9 +16,9 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, Ops, ParamArg, VarArg
 from ingot.ir.shape import product
 from ingot.ir.spec import watch_construction
+from ingot.kernel.launches import Built
 from ingot.kernel.nest import Kernel, Reduce, Store
 from ingot.kernel.plan import Plan
-from ingot.kernel.tree import Built
 from ingot.ops.lower import origin
 from ingot.pipeline import stages
 from ingot.pipeline.host import Number, source
@@ -49,7 +49,9 @@ class Compiler:
         if settings.runtime.spec >= 2:
             watch_construction(True)
 
-    def schedule(self, sink: UOp, report: Report) -> tuple[Recipe, dict[str, Family]]:
+    def schedule(
+        self, sink: UOp, report: Report
+    ) -> tuple[Recipe, dict[str, Family]]:
         """The recipe of a program, and its families by digest."""
         work = stages.Work(self.target, self.codegen, prices=self.prices)
         fusion = stages.fused(sink, work)
@@ -126,7 +128,9 @@ class _Writing:
         self.labels: dict[str, int] = {}
 
     def run(self) -> tuple[Recipe, dict[str, Family]]:
-        used = dict.fromkeys(u for draft in self.fusion.drafts for u in draft.buffers)
+        used = dict.fromkeys(
+            u for draft in self.fusion.drafts for u in draft.buffers
+        )
         inputs = sorted((u for u in used if u.op is Ops.PARAM), key=_slot)
         outputs = {u: n for n, u in enumerate(dict.fromkeys(self.fusion.roots))}
         between = [u for u in used if u.op is not Ops.PARAM and u not in outputs]
@@ -159,7 +163,9 @@ class _Writing:
         )
         costs = estimate(draft)
         return Use(
-            key, values, *map(source, (costs.nanoseconds, costs.flops, costs.nbytes))
+            key,
+            values,
+            *map(source, (costs.nanoseconds, costs.flops, costs.nbytes)),
         )
 
     def _label(self, draft: Draft, number: int) -> str:
@@ -219,7 +225,9 @@ def _memory(body: object) -> tuple[UOp, ...]:
 def describe(modules: Sequence[str], plan: Plan, built: Built) -> Member:
     """What the binder must know of a built kernel; `modules` are the keys of its objects, one per launch."""
     first = cast(KernelArg, built.launches[0].arg)
-    extra = tuple((cast(VarArg, v.arg).name, source(e)) for v, e in plan.extra.items())
+    extra = tuple(
+        (cast(VarArg, v.arg).name, source(e)) for v, e in plan.extra.items()
+    )
     launches = (
         _launch(m, cast(KernelArg, k.arg))
         for m, k in zip(modules, built.launches, strict=True)

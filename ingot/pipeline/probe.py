@@ -18,7 +18,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import ELEMENTWISE, KernelArg, LoopArg, LoopKind, Ops, ParamArg
 from ingot.ir.text import expr_text
 from ingot.kernel.decompose import decompose
-from ingot.kernel.tree import Built
+from ingot.kernel.launches import Built
 from ingot.pipeline import stages
 from ingot.pipeline.compare import Array, difference
 from ingot.pipeline.run_from import run_sources
@@ -41,7 +41,9 @@ def undecomposed(built: Built) -> str:
     return NOTHING
 
 
-def misrendered(built: Built, work: stages.Work, library: Library, pool: Pool) -> str:
+def misrendered(
+    built: Built, work: stages.Work, library: Library, pool: Pool
+) -> str:
     """The operation that the renderer writes wrongly."""
     for node in kinds(built):
         for inner in (LoopKind.LOOP, LoopKind.VECTOR):
@@ -62,16 +64,18 @@ def misrendered(built: Built, work: stages.Work, library: Library, pool: Pool) -
 
 def _text(node: UOp) -> str:
     types = ", ".join(s.dtype.short for s in node.src)
-    return (
-        f"{node.op.name}({types}) -> {node.dtype.short}, as in {expr_text(node)[:80]}"
-    )
+    return f"{node.op.name}({types}) -> {node.dtype.short}, as in {expr_text(node)[:80]}"
 
 
 def kinds(built: Built) -> Iterator[UOp]:
     """One node of each kind of operation; what is only right for numbers in its range is left out."""
     seen: set[object] = set()
     for node in (u for launch in built.launches for u in launch.toposort()):
-        if node.op not in ELEMENTWISE or node.dtype is dt.index or node.tag is not None:
+        if (
+            node.op not in ELEMENTWISE
+            or node.dtype is dt.index
+            or node.tag is not None
+        ):
             continue
         shape = (
             node.op,
@@ -104,7 +108,10 @@ def alone(node: UOp, inner: LoopKind) -> tuple[UOp, list[Array]]:
     body = _loop(0, ROWS, LoopKind.LOOP, _loop(1, LANES, inner, store))
     one, zero = UOp.const(dt.index, 1), UOp.const(dt.index, 0)
     return UOp(
-        Ops.KERNEL, dt.void, (body,), KernelArg("probe", (*params, out), (), one, zero)
+        Ops.KERNEL,
+        dt.void,
+        (body,),
+        KernelArg("probe", (*params, out), (), one, zero),
     ), inputs
 
 

@@ -63,7 +63,11 @@ def _run(
     outputs = [Buffer.allocate(size) for size in bound.outputs]
     inputs = [memory(found.buffers[slot]) for slot in recipe.inputs]
     arena = Buffer.allocate(bound.arena)
-    words = (*(b.address for b in inputs), *(b.address for b in outputs), arena.address)
+    words = (
+        *(b.address for b in inputs),
+        *(b.address for b in outputs),
+        arena.address,
+    )
     if runs and report.level < 2:
         bound.program.run(*words)
     elif runs:
@@ -94,10 +98,14 @@ class Runner:
         if self.arena:
             arena = Buffer.allocate(self.arena)
             self.execute(
-                *[b.address for b in inputs], *[b.address for b in made], arena.address
+                *[b.address for b in inputs],
+                *[b.address for b in made],
+                arena.address,
             )
         else:
-            self.execute(*[b.address for b in inputs], *[b.address for b in made], 0)
+            self.execute(
+                *[b.address for b in inputs], *[b.address for b in made], 0
+            )
         return made if self.plain else [made[number] for number in self.roots]
 
 
@@ -125,7 +133,9 @@ def prepare(roots: Sequence[UOp]) -> Prepared:
 
 def _no_device(device: str) -> DeviceError:
     return DeviceError(
-        f"no device {device} here", wanted="CPU, PYTHON or NULL", fix="set DEVICE=CPU"
+        f"no device {device} here",
+        wanted="CPU, PYTHON or NULL",
+        fix="set DEVICE=CPU",
     )
 
 
@@ -144,5 +154,8 @@ def _profiled(
         times[label] = times.get(label, 0) + nanoseconds
     for step in recipe.steps:
         use = recipe.uses[step.use]
-        flops, nbytes = evaluate(use.flops, variables), evaluate(use.nbytes, variables)
+        flops, nbytes = (
+            evaluate(use.flops, variables),
+            evaluate(use.nbytes, variables),
+        )
         report.ran(step.label, times[step.label], flops, nbytes)

@@ -85,4 +85,6 @@ def _use(
     flops: str,
     nbytes: str,
 ) -> Use:
-    return Use(family, tuple(Value(*value) for value in values), cost, flops, nbytes)
+    return Use(
+        family, tuple(Value(*value) for value in values), cost, flops, nbytes
+    )

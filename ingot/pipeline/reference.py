@@ -45,7 +45,9 @@ class Reference:
         ]
 
     def _array(self, leaf: UOp, memory: Buffer) -> Array:
-        return memory.as_array(dt.to_numpy(leaf.dtype), numbers(leaf, self.variables))
+        return memory.as_array(
+            dt.to_numpy(leaf.dtype), numbers(leaf, self.variables)
+        )
 
 
 def interpreted(roots: Sequence[UOp]) -> list[Buffer]:
@@ -64,7 +66,8 @@ def array(node: UOp, variables: Mapping[str, int]) -> Array:
 def numbers(node: UOp, variables: Mapping[str, int]) -> tuple[int, ...]:
     """The shape of a node for these values of its variables."""
     return tuple(
-        n if isinstance(n, int) else evaluate(source(n), variables) for n in node.shape
+        n if isinstance(n, int) else evaluate(source(n), variables)
+        for n in node.shape
     )
 
 

@@ -17,7 +17,7 @@ from ingot.ir import dtype as dt
 from ingot.ir.interpret_tree import run_tree
 from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, VarArg
-from ingot.kernel.tree import Built
+from ingot.kernel.launches import Built
 from ingot.pipeline import stages
 from ingot.pipeline.bind import word
 from ingot.pipeline.host import Number, evaluate, source
@@ -121,7 +121,8 @@ def run_sources(
     for launch, text in zip(built.launches, sources, strict=True):
         arg = cast(KernelArg, launch.arg)
         functions = library.functions(
-            sha256(f"{library.target.key()}\n{text}".encode()).hexdigest(), text.__str__
+            sha256(f"{library.target.key()}\n{text}".encode()).hexdigest(),
+            text.__str__,
         )
         pointers = [a.ctypes.data for a in (*arrays, *between)]
         scalars = [_word(variable, sizes) for variable in arg.sizes]
@@ -129,7 +130,10 @@ def run_sources(
             evaluate(source(n), sizes) for n in (arg.chunks, arg.scratch)
         )
         builder.run(
-            functions[arg.name], [*pointers, *scalars], chunks=chunks, scratch=scratch
+            functions[arg.name],
+            [*pointers, *scalars],
+            chunks=chunks,
+            scratch=scratch,
         )
     builder.finish(pool).run()
 

@@ -39,7 +39,9 @@ class Schedule:
 
     __slots__ = ("families", "programs", "recipe", "sink")
 
-    def __init__(self, sink: UOp, recipe: Recipe, families: dict[str, Family]) -> None:
+    def __init__(
+        self, sink: UOp, recipe: Recipe, families: dict[str, Family]
+    ) -> None:
         self.sink = sink
         self.recipe = recipe
         self.families = families
@@ -49,7 +51,9 @@ class Schedule:
 class Forge:
     """What was made for one set of code settings: schedules, members of families; the compiler once it is needed."""
 
-    def __init__(self, library: Library, cache: ObjectCache, codegen: Codegen) -> None:
+    def __init__(
+        self, library: Library, cache: ObjectCache, codegen: Codegen
+    ) -> None:
         self.library = library
         self.codegen = codegen
         self.costs = load_costs(settings.runtime.cache_dir, library.target)
@@ -92,7 +96,11 @@ class Forge:
         return Schedule(sink, recipe, families)
 
     def bound(
-        self, schedule: Schedule, variables: dict[str, int], pool: Pool, report: Report
+        self,
+        schedule: Schedule,
+        variables: dict[str, int],
+        pool: Pool,
+        report: Report,
     ) -> Bound:
         """The program for these values of the variables."""
         key = tuple(sorted(variables.items()))
@@ -155,7 +163,9 @@ class Forge:
         return self.library.functions(launch.module, _never)[launch.function]
 
 
-def _fitting(members: Sequence[Member], names: Mapping[str, Number]) -> Member | None:
+def _fitting(
+    members: Sequence[Member], names: Mapping[str, Number]
+) -> Member | None:
     return next((m for m in members if m.fits(names)), None)
 
 
@@ -175,9 +185,8 @@ class Session:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.forges: dict[Codegen, Forge] = {}
-        self.watch: Callable[[Sequence[UOp]], None] | None = (
-            None  # called with everything that is evaluated
-        )
+        # Called with everything that is evaluated, before it is.
+        self.watch: Callable[[Sequence[UOp]], None] | None = None
         self._library: Library | None = None
         self._cache: ObjectCache | None = None
         self._pool: Pool | None = None

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from ingot.ir.node import UOp
 from ingot.ir.opcode import MOVEMENT, Ops
 from ingot.ir.text import expr_text, lines, nodes_of, tree_text, type_text
+from ingot.kernel.launches import Built
 from ingot.kernel.nest import Kernel, Map, Nest, Reduce, Store
 from ingot.kernel.plan import Plan
-from ingot.kernel.tree import Built
 from ingot.ops.lower import describe, origin
 from ingot.schedule.family import Family
 from ingot.schedule.fuse import Fusion

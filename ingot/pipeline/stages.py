@@ -21,8 +21,9 @@ from ingot.ir.text import eval_text, text
 from ingot.kernel import gpu
 from ingot.kernel.decompose import decompose
 from ingot.kernel.heuristic import choose
+from ingot.kernel.launches import Built
 from ingot.kernel.plan import Plan
-from ingot.kernel.tree import Built, build
+from ingot.kernel.tree import build
 from ingot.ops.lower import lower_all
 from ingot.pipeline import show
 from ingot.pipeline.host import Number, evaluate, source
@@ -50,9 +51,8 @@ class Work:
     language: str = "llvm"
     gpu: GpuTarget = SM90A
     prices: Prices = PRICES
-    sizes: Mapping[str, Number] = field(
-        default_factory=dict
-    )  # values of the program's variables, as hints
+    # Values of the program's variables, as hints.
+    sizes: Mapping[str, Number] = field(default_factory=dict)
     replaced: Mapping[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -75,7 +75,9 @@ class Stage(Generic[In, Out]):
         started = time.perf_counter()
         replacement = work.replaced.get(self.name)
         made = (
-            self.run(value, work) if replacement is None else self.rebuilt(replacement)
+            self.run(value, work)
+            if replacement is None
+            else self.rebuilt(replacement)
         )
         work.seconds[self.name] = (
             work.seconds.get(self.name, 0.0) + time.perf_counter() - started
@@ -98,7 +100,8 @@ class Stage(Generic[In, Out]):
             return self.show(made)
         if self.exact is None:
             raise ArgumentError(
-                f"stage {self.name} has no text that rebuilds it", wanted=_exact_names()
+                f"stage {self.name} has no text that rebuilds it",
+                wanted=_exact_names(),
             )
         return self.exact(made)
 
@@ -144,7 +147,10 @@ def _moves(made: Family, work: Work) -> Plan:
 
 
 def _decompose(made: Built, work: Work) -> Built:
-    return Built(tuple(decompose(launch) for launch in made.launches), made.temporaries)
+    return Built(
+        tuple(decompose(launch, work.target) for launch in made.launches),
+        made.temporaries,
+    )
 
 
 RENDERERS: dict[str, Callable[[UOp, Target], str]] = {
@@ -324,7 +330,9 @@ def dump(sink: UOp, stage: str, work: Work, exact: bool = False) -> str:
     return "\n\n".join(_dump_kernel(one, last, work, exact) for one in value.drafts)
 
 
-def _dump_kernel(made: Draft, last: Stage[Any, Any], work: Work, exact: bool) -> str:
+def _dump_kernel(
+    made: Draft, last: Stage[Any, Any], work: Work, exact: bool
+) -> str:
     value: Any = made
     for step in STAGES[3:]:
         value = step(value, work)

@@ -30,7 +30,9 @@ class Store:
         self, cache: ObjectCache, target: Target, codegen: Codegen, costs: Costs
     ) -> None:
         self.cache = cache
-        self._base = f"{codegen.key()}\n{target.key()}\n{costs}\n{source_digest(cache)}"
+        self._base = (
+            f"{codegen.key()}\n{target.key()}\n{costs}\n{source_digest(cache)}"
+        )
 
     def recipe(self, program: str) -> Recipe | None:
         data = self.cache.get(self._key("recipe", program))

@@ -17,7 +17,16 @@ from typing import cast
 
 from ingot.errors import CompileError
 from ingot.ir.node import UOp
-from ingot.ir.opcode import KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg, VarArg
+from ingot.ir.opcode import (
+    KernelArg,
+    LoopArg,
+    LoopKind,
+    Ops,
+    ParamArg,
+    Scope,
+    StageArg,
+    VarArg,
+)
 from ingot.render.cuda_facts import Facts, Geometry, ranged, whole
 from ingot.render.cuda_fold import Folds
 from ingot.render.cuda_text import PRELUDE, TYPES
@@ -51,7 +60,9 @@ class _Writer:
 
     def function(self) -> list[str]:
         arg = cast(KernelArg, self.kernel.arg)
-        parameters = [self._parameter(p) for p in arg.params] + [self._size(s) for s in arg.sizes]
+        parameters = [self._parameter(p) for p in arg.params] + [
+            self._size(s) for s in arg.sizes
+        ]
         self.statements(self.kernel.src)
         threads = self.facts.geometry.threads
         bounds = f"__launch_bounds__({threads}, {2 if threads <= HALF_FULL else 1})"
@@ -82,7 +93,9 @@ class _Writer:
         arg = cast(LoopArg, node.arg)
         write = _LOOPS.get(arg.kind)
         if write is None:
-            raise CompileError(f"a {arg.kind.value} loop is a thing of CPUs: bind it to blocks, warps or lanes")
+            raise CompileError(
+                f"a {arg.kind.value} loop is a thing of CPUs: bind it to blocks, warps or lanes"
+            )
         write(self, node, arg)
 
     def bound(self, node: UOp, arg: LoopArg) -> None:
@@ -90,7 +103,9 @@ class _Writer:
         counters = self.values.counters
         if arg.axis not in counters:
             counters[arg.axis] = self.values.name(arg.name or arg.kind.value)
-            self.values.line(f"const int {counters[arg.axis]} = {self.facts.sources[arg.axis]};")
+            self.values.line(
+                f"const int {counters[arg.axis]} = {self.facts.sources[arg.axis]};"
+            )
         self.values.frames[-1].axes |= {arg.axis}
         self.statements(node.src[1:])
 
@@ -107,7 +122,10 @@ class _Writer:
         self.rolled -= rolled
         if not rolled:
             self.values.line("#pragma unroll")
-        self._block(f"for ({self.values.type_of(extent)} {name} = 0; {name} < {end}; ++{name}) {{", lines)
+        self._block(
+            f"for ({self.values.type_of(extent)} {name} = 0; {name} < {end}; ++{name}) {{",
+            lines,
+        )
 
     def _inside(self, nodes: tuple[UOp, ...], axes: frozenset[int]) -> list[str]:
         frames = self.values.frames
@@ -142,7 +160,9 @@ class _Writer:
     def stage(self, node: UOp) -> None:
         arg = cast(StageArg, node.arg)
         if arg.scope is Scope.PACKED:
-            raise CompileError(f"{arg.name} is packed scratch, a thing of CPUs: stage it in shared memory or registers")
+            raise CompileError(
+                f"{arg.name} is packed scratch, a thing of CPUs: stage it in shared memory or registers"
+            )
         is_shared = arg.scope is Scope.SHARED
         if is_shared and node in self.values.buffers:
             return
@@ -177,7 +197,10 @@ class _Writer:
 
     def _store_each(self, node: UOp, vector: Vector) -> None:
         """One by one. What reads the buffer that it writes is computed for all elements before the first is stored."""
-        if any(u.op is Ops.LOAD and u.src[0] is node.src[0] for u in node.src[2].toposort()):
+        if any(
+            u.op is Ops.LOAD and u.src[0] is node.src[0]
+            for u in node.src[2].toposort()
+        ):
             for lane in range(vector.width):
                 vector.lane = lane
                 self.values.named(node.src[2])
@@ -196,7 +219,9 @@ class _Writer:
         condition = self._condition(node)
         place = f"{self.values.buffer(buffer)} + {self.values.value(offset)}"
         made = self.values.name("v")
-        self.values.line(f"const pack<{TYPES[buffer.dtype]}, {vector.width}> {made} = {{{{{', '.join(parts)}}}}};")
+        self.values.line(
+            f"const pack<{TYPES[buffer.dtype]}, {vector.width}> {made} = {{{{{', '.join(parts)}}}}};"
+        )
         put = "put_global" if buffer.op is Ops.PARAM else "put"
         self.values.line(f"{condition}{put}<{vector.width}>({place}, {made});")
 

@@ -30,7 +30,11 @@ class Folds:
         """`again`: it runs more than once, so that its shared memory may still be read from the time before."""
         arg = cast(FoldArg, node.arg)
         n, extent = arg.n, whole(node.src[0])
-        targets, values, combines = node.src[1 : 1 + n], node.src[1 + n : 1 + 2 * n], node.src[1 + 2 * n :]
+        targets, values, combines = (
+            node.src[1 : 1 + n],
+            node.src[1 + n : 1 + 2 * n],
+            node.src[1 + 2 * n :],
+        )
         self.values.begin(*values)
         if arg.kind is LoopKind.VECTOR:
             states = self._vector(arg.axis, extent, values, combines)
@@ -50,7 +54,9 @@ class Folds:
         self.values.line(f"{TYPES[value.dtype]} {name} = {text};")
         return name
 
-    def _lanes(self, axis: int, extent: int, states: States, combines: tuple[UOp, ...]) -> None:
+    def _lanes(
+        self, axis: int, extent: int, states: States, combines: tuple[UOp, ...]
+    ) -> None:
         if extent != WARP:
             raise CompileError(f"a fold over {extent} lanes: a warp has {WARP}")
         step, lane = self.values.name("o"), self.values.counters[axis]
@@ -67,7 +73,9 @@ class Folds:
 
     def _peer(self, state: str, step: str) -> str:
         name = self.values.name("other")
-        self.values.line(f"    const auto {name} = __shfl_xor_sync(0xffffffffu, {state}, {step});")
+        self.values.line(
+            f"    const auto {name} = __shfl_xor_sync(0xffffffffu, {state}, {step});"
+        )
         return name
 
     def _warps(
@@ -79,13 +87,23 @@ class Folds:
         combines: tuple[UOp, ...],
         again: bool,
     ) -> None:
-        warp, lane = self.values.counters[axis], self.values.counters[self.facts.threads[-1]]
+        warp, lane = (
+            self.values.counters[axis],
+            self.values.counters[self.facts.threads[-1]],
+        )
         alike = all(self.facts.is_uniform(v) for v in values)
-        rows = [self._shared(value, extent if alike else extent * WARP) for value in values]
+        rows = [
+            self._shared(value, extent if alike else extent * WARP)
+            for value in values
+        ]
         if again:
             self.values.line("__syncthreads();")
         for row, state in zip(rows, states, strict=True):
-            place = f"if ({lane} == 0) {row}[{warp}]" if alike else f"{row}[{warp} * {WARP} + {lane}]"
+            place = (
+                f"if ({lane} == 0) {row}[{warp}]"
+                if alike
+                else f"{row}[{warp} * {WARP} + {lane}]"
+            )
             self.values.line(f"{place} = {state};")
         self.values.line("__syncthreads();")
         for row, state in zip(rows, states, strict=True):
@@ -93,7 +111,10 @@ class Folds:
         at = self.values.name("w")
         self.values.line("#pragma unroll")
         self.values.line(f"for (int {at} = 1; {at} < {extent}; ++{at}) {{")
-        rights = [f"{row}[{at}]" if alike else f"{row}[{at} * {WARP} + {lane}]" for row in rows]
+        rights = [
+            f"{row}[{at}]" if alike else f"{row}[{at} * {WARP} + {lane}]"
+            for row in rows
+        ]
         self._combine(states, states, rights, combines, "    ")
         self.values.line("}")
 
@@ -102,7 +123,13 @@ class Folds:
         self.values.first_line(f"__shared__ {TYPES[value.dtype]} {name}[{size}];")
         return name
 
-    def _vector(self, axis: int, extent: int, values: tuple[UOp, ...], combines: tuple[UOp, ...]) -> States:
+    def _vector(
+        self,
+        axis: int,
+        extent: int,
+        values: tuple[UOp, ...],
+        combines: tuple[UOp, ...],
+    ) -> States:
         rows: list[States] = []
         for lane in range(extent):
             self.values.vector = Vector(axis, extent, lane)
@@ -115,7 +142,14 @@ class Folds:
             rows = rows[:half]
         return rows[0]
 
-    def _combine(self, states: States, left: States, right: States, combines: tuple[UOp, ...], indent: str) -> None:
+    def _combine(
+        self,
+        states: States,
+        left: States,
+        right: States,
+        combines: tuple[UOp, ...],
+        indent: str,
+    ) -> None:
         """states = combine(left, right), all of them at once."""
         texts = [bare(self._combined(c, left + right)) for c in combines]
         if len(texts) == 1:
@@ -143,7 +177,11 @@ class Folds:
         buffer, offset = target.src[:2]
         condition = ""
         if self.facts.is_common(buffer):
-            idle = [a for a in self.facts.threads if a not in self.facts.axes(offset)]
+            idle = [
+                a for a in self.facts.threads if a not in self.facts.axes(offset)
+            ]
             tests = " && ".join(f"{self.values.counters[a]} == 0" for a in idle)
             condition = f"if ({tests}) " if tests else ""
-        self.values.line(f"{condition}{self.values.buffer(buffer)}[{self.values.bare(offset)}] = {state};")
+        self.values.line(
+            f"{condition}{self.values.buffer(buffer)}[{self.values.bare(offset)}] = {state};"
+        )

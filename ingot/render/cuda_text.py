@@ -147,7 +147,11 @@ def operation(node: UOp, args: list[str]) -> str:
         raise CompileError(
             f"CUDA has no spelling for {node.op.name} of {node.src[-1].dtype}: decompose the kernel first"
         )
-    return _wrapped(node, write(node, *args)) if node.op in _WRAPS else write(node, *args)
+    return (
+        _wrapped(node, write(node, *args))
+        if node.op in _WRAPS
+        else write(node, *args)
+    )
 
 
 _WRAPS = frozenset({Ops.ADD, Ops.SUB, Ops.MUL, Ops.SHL, Ops.NEG})
@@ -163,7 +167,9 @@ def _cast(source: DType, target: DType, text: str) -> str:
     if target is dt.boolean:
         return f"({text} != 0)"
     if dt.bfloat16 in (source, target):
-        raise CompileError("a cast to or from bfloat16 is bit arithmetic: decompose the kernel first")
+        raise CompileError(
+            "a cast to or from bfloat16 is bit arithmetic: decompose the kernel first"
+        )
     if source is dt.float16:
         text, source = f"half_to_float({text})", dt.float32
     if target is dt.float16:
@@ -195,7 +201,9 @@ def _modular(sign: str) -> Callable[..., str]:
 
 def _call(single: str, double: str) -> Callable[..., str]:
     def write(node: UOp, *args: str) -> str:
-        return f"{single if node.dtype is dt.float32 else double}({', '.join(args)})"
+        return (
+            f"{single if node.dtype is dt.float32 else double}({', '.join(args)})"
+        )
 
     return write
 
@@ -216,7 +224,9 @@ def _remainder(node: UOp, a: str, b: str) -> str:
     if _power(node.src[1]) is not None:
         return f"({a} & {int(node.src[1].value) - 1})"
     plain = node.src[0].vmin >= 0 and node.src[1].vmin > 0
-    return f"({a} % {b})" if plain else f"remainder_of<{TYPES[node.dtype]}>({a}, {b})"
+    return (
+        f"({a} % {b})" if plain else f"remainder_of<{TYPES[node.dtype]}>({a}, {b})"
+    )
 
 
 def _power(divisor: UOp) -> int | None:

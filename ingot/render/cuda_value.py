@@ -24,7 +24,9 @@ INT = range(-(1 << 31), 1 << 31)
 INLINE = 60  # longer expressions get a name
 ACCESSES = frozenset({2, 4, 8, 16})  # bytes that one access can have
 
-Names = dict[tuple[UOp, int | None], str]  # a value, and which element of a vector it is
+Names = dict[
+    tuple[UOp, int | None], str
+]  # a value, and which element of a vector it is
 
 
 @dataclass(slots=True)
@@ -87,7 +89,11 @@ class Values:
         """Indices that fit are ints."""
         if node.dtype is not dt.index:
             return TYPES[node.dtype]
-        return "int" if node.vmin >= INT.start and node.vmax < INT.stop else "long long"
+        return (
+            "int"
+            if node.vmin >= INT.start and node.vmax < INT.stop
+            else "long long"
+        )
 
     # --- one statement ---
 
@@ -156,7 +162,9 @@ class Values:
         return self.vector is not None and self.vector.axis in self.facts.axes(node)
 
     def _key(self, node: UOp) -> tuple[UOp, int | None]:
-        return node, self.vector.lane if self.vector is not None and self._varies(node) else None
+        return node, self.vector.lane if self.vector is not None and self._varies(
+            node
+        ) else None
 
     def _known(self, node: UOp) -> str | None:
         key = self._key(node)
@@ -169,7 +177,9 @@ class Values:
 
     def _level(self, node: UOp) -> int:
         """The outermost frame that knows all counters of an expression."""
-        axes = self.facts.axes(node) - ({self.vector.axis} if self.vector is not None else set())
+        axes = self.facts.axes(node) - (
+            {self.vector.axis} if self.vector is not None else set()
+        )
         level = len(self.frames) - 1
         while level and axes <= self.frames[level - 1].axes:
             level -= 1
@@ -179,10 +189,16 @@ class Values:
         """A value under a name, unless it is short and needed once: in its statement if it reads memory."""
         reads = self.facts.reads(node)
         level = len(self.frames) - 1 if reads else self._level(node)
-        if level == len(self.frames) - 1 and self._uses[node] <= 1 and len(text) <= INLINE:
+        if (
+            level == len(self.frames) - 1
+            and self._uses[node] <= 1
+            and len(text) <= INLINE
+        ):
             return text
         frame = self.frames[level]
-        return self._learn(node, text, self._local if reads else frame.names, frame.lines)
+        return self._learn(
+            node, text, self._local if reads else frame.names, frame.lines
+        )
 
     def _learn(self, node: UOp, text: str, names: Names, lines: list[str]) -> str:
         name = names[self._key(node)] = self.name("t")
@@ -212,7 +228,14 @@ class Values:
             return len(self.frames) - 1
         return self._level(build({monomial: 1}))
 
-    def _partial(self, whole: UOp, before: UOp | None, text: str, terms: Polynomial, level: int) -> str:
+    def _partial(
+        self,
+        whole: UOp,
+        before: UOp | None,
+        text: str,
+        terms: Polynomial,
+        level: int,
+    ) -> str:
         """`before` plus some terms, under a name of frame `level`."""
         known = self._known(whole)
         if known is not None:
@@ -228,11 +251,17 @@ class Values:
         joined = f"({' + '.join(words)})"
         if level == len(self.frames) - 1 and len(joined) <= INLINE:
             return joined
-        return self._learn(whole, joined, self.frames[level].names, self.frames[level].lines)
+        return self._learn(
+            whole, joined, self.frames[level].names, self.frames[level].lines
+        )
 
     def _term(self, monomial: Monomial, number: int) -> str:
         """One term; of the vector's own axis it is a number."""
-        if self.vector is not None and len(monomial) == 1 and _is_axis(monomial[0], self.vector.axis):
+        if (
+            self.vector is not None
+            and len(monomial) == 1
+            and _is_axis(monomial[0], self.vector.axis)
+        ):
             return str(number * self.vector.lane)
         return self.value(build({monomial: number}))
 
@@ -253,7 +282,10 @@ class Values:
             return False
         axis, width = self.vector.axis, self.vector.width
         masks = access.src[3:4] if access.op is Ops.STORE else access.src[2:]
-        if any(axis in self.facts.axes(m) for m in masks) or width * access.src[0].dtype.itemsize not in ACCESSES:
+        if (
+            any(axis in self.facts.axes(m) for m in masks)
+            or width * access.src[0].dtype.itemsize not in ACCESSES
+        ):
             return False
         return self.facts.is_aligned(access.src[1], axis, width)
 
@@ -264,7 +296,9 @@ class Values:
         buffer, offset, *masked = node.src
         vector = cast(Vector, self.vector)
         lane, vector.lane = vector.lane, 0
-        access = f"get<{vector.width}>({self.buffer(buffer)} + {self.value(offset)})"
+        access = (
+            f"get<{vector.width}>({self.buffer(buffer)} + {self.value(offset)})"
+        )
         kind = f"pack<{TYPES[buffer.dtype]}, {vector.width}>"
         mask = self.bare(masked[0]) if masked else ""
         others = ", ".join([self.value(masked[1])] * vector.width) if masked else ""
@@ -279,7 +313,10 @@ class Values:
 
 
 def _is_private(buffer: UOp) -> bool:
-    return buffer.op is Ops.STAGE and cast(StageArg, buffer.arg).scope is not Scope.SHARED
+    return (
+        buffer.op is Ops.STAGE
+        and cast(StageArg, buffer.arg).scope is not Scope.SHARED
+    )
 
 
 def _is_axis(atom: UOp, axis: int) -> bool:

@@ -24,7 +24,9 @@ _LONG_NS = 1 << 40  # an estimate that makes the pool wake everyone
 def measure(library: Library, pool: Pool) -> Costs:
     """The costs of this machine, now."""
     target = library.target
-    functions = library.functions(f"ca11b{_digest(target)}", lambda: _module(target))
+    functions = library.functions(
+        f"ca11b{_digest(target)}", lambda: _module(target)
+    )
     return Costs(
         fma_gflops=_arithmetic(functions["fma"], target, pool),
         l1_bytes_per_ns=_copying(target.l1 // 3, pool),
@@ -46,8 +48,14 @@ def _module(target: Target) -> str:
     vector = f"<{target.lanes(4)} x float>"
     name = f"@llvm.fma.v{target.lanes(4)}f32"
     chains = range(_ACCUMULATORS)
-    starts = "\n".join(f"  %a{i} = phi {vector} [ zeroinitializer, %entry ], [ %b{i}, %loop ]" for i in chains)
-    steps = "\n".join(f"  %b{i} = call {vector} {name}({vector} %x, {vector} %x, {vector} %a{i})" for i in chains)
+    starts = "\n".join(
+        f"  %a{i} = phi {vector} [ zeroinitializer, %entry ], [ %b{i}, %loop ]"
+        for i in chains
+    )
+    steps = "\n".join(
+        f"  %b{i} = call {vector} {name}({vector} %x, {vector} %x, {vector} %a{i})"
+        for i in chains
+    )
     sums = "\n".join(f"  %s{i + 1} = fadd {vector} %s{i}, %b{i}" for i in chains)
     return f"""
 declare {vector} {name}({vector}, {vector}, {vector})

@@ -24,7 +24,8 @@ def _module(name: str) -> ModuleType:
         return importlib.import_module(f"cuda.bindings.{name}")
     except ImportError as error:
         raise MissingPackage(
-            f"CUDA needs a package that is not installed ({error})", fix="pip install 'ingot[cuda]'"
+            f"CUDA needs a package that is not installed ({error})",
+            fix="pip install 'ingot[cuda]'",
         ) from error
 
 
@@ -34,8 +35,13 @@ def _module(name: str) -> ModuleType:
 def compile_cubin(source: str, arch: str = "sm_90a") -> bytes:
     """Machine code for one architecture. Contraction is off: a * b + c rounds twice unless the source says fma."""
     nvrtc = _module("nvrtc")
-    program = _nvrtc(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []))
-    options = [f"--gpu-architecture={arch}".encode(), *(flag.encode() for flag in FLAGS)]
+    program = _nvrtc(
+        nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], [])
+    )
+    options = [
+        f"--gpu-architecture={arch}".encode(),
+        *(flag.encode() for flag in FLAGS),
+    ]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if int(status) != 0:
         raise CompileError(f"NVRTC refused the source:\n{_log(nvrtc, program)}")
@@ -55,7 +61,9 @@ def _log(nvrtc: ModuleType, program: Any) -> str:
 def _nvrtc(nvrtc: ModuleType, answer: tuple[Any, ...]) -> Any:
     status, *values = answer
     if int(status) != 0:
-        raise CompileError(f"NVRTC: {nvrtc.nvrtcGetErrorString(status)[1].decode()}")
+        raise CompileError(
+            f"NVRTC: {nvrtc.nvrtcGetErrorString(status)[1].decode()}"
+        )
     return values[0] if values else None
 
 
@@ -95,7 +103,11 @@ class Device:
         """A copy of an array in device memory."""
         memory = self.allocate(array.nbytes)
         whole = np.ascontiguousarray(array)
-        _driver(self.driver.cuMemcpyHtoD(memory.address, whole.ctypes.data, whole.nbytes))
+        _driver(
+            self.driver.cuMemcpyHtoD(
+                memory.address, whole.ctypes.data, whole.nbytes
+            )
+        )
         return memory
 
     def synchronize(self) -> None:
@@ -113,18 +125,27 @@ class Function:
     handle: Any
 
     def prepare(
-        self, grid: tuple[int, int, int], threads: int, buffers: Sequence[int], sizes: Sequence[int | np.generic]
+        self,
+        grid: tuple[int, int, int],
+        threads: int,
+        buffers: Sequence[int],
+        sizes: Sequence[int | np.generic],
     ) -> Call:
         """A launch ready to start: device addresses in slot order, then the scalars as the kernel takes them."""
         words = [np.array([address], np.uint64) for address in buffers]
-        words += [np.array([size], np.int64 if isinstance(size, int) else size.dtype) for size in sizes]
+        words += [
+            np.array([size], np.int64 if isinstance(size, int) else size.dtype)
+            for size in sizes
+        ]
         return Call(self, (*grid, threads, 1, 1), words)
 
 
 class Call:
     """A kernel with its arguments; it can be started many times."""
 
-    def __init__(self, function: Function, shape: tuple[int, ...], words: list[Array]) -> None:
+    def __init__(
+        self, function: Function, shape: tuple[int, ...], words: list[Array]
+    ) -> None:
         self.function = function
         self.shape = shape
         self.words = words
@@ -134,7 +155,11 @@ class Call:
         if 0 not in self.shape:
             driver = self.function.device.driver
             address = self.pointers.ctypes.data
-            _driver(driver.cuLaunchKernel(self.function.handle, *self.shape, 0, stream, address, 0))
+            _driver(
+                driver.cuLaunchKernel(
+                    self.function.handle, *self.shape, 0, stream, address, 0
+                )
+            )
 
 
 class Memory:
@@ -148,7 +173,11 @@ class Memory:
     def download(self, like: Array) -> Array:
         """Its contents as an array of this shape and type."""
         result = np.empty_like(like)
-        _driver(self.device.driver.cuMemcpyDtoH(result.ctypes.data, self.address, result.nbytes))
+        _driver(
+            self.device.driver.cuMemcpyDtoH(
+                result.ctypes.data, self.address, result.nbytes
+            )
+        )
         return result
 
     def __del__(self) -> None:

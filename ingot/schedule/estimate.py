@@ -29,10 +29,8 @@ _FREE = CASTS | {
     Ops.NOT,
 }
 _COSTS = {Ops.MULACC: 2}
-_STEP, _CONTRACTION_STEP = (
-    250,
-    15,
-)  # picoseconds of one thread: an element, a multiply-add in a register tile
+# Picoseconds of one thread: an element, and a multiply-add in a register tile.
+_STEP, _CONTRACTION_STEP = 250, 15
 
 
 class Estimate(NamedTuple):
@@ -92,7 +90,9 @@ def _pattern(kernel: Kernel, nest: Nest, offset: UOp) -> tuple[object, Size]:
     runs: dict[UOp, list[Size]] = {}
     for counter, stride in strides.items():
         runs.setdefault(stride, []).append(counters[counter])
-    count = _product(_total(extents) - (len(extents) - 1) for extents in runs.values())
+    count = _product(
+        _total(extents) - (len(extents) - 1) for extents in runs.values()
+    )
     return (
         start,
         frozenset((stride, tuple(extents)) for stride, extents in runs.items()),
@@ -112,9 +112,13 @@ def _flops(kernel: Kernel, nest: Nest) -> Size:
             if node.dtype is dt.index
             else set()
         )
-        used[node] = frozenset(own).union(*(used.get(s, frozenset()) for s in node.src))
+        used[node] = frozenset(own).union(
+            *(used.get(s, frozenset()) for s in node.src)
+        )
         if node.op in ELEMENTWISE and node.op not in _FREE and node.dtype.is_float:
-            steps = _product(_extent(kernel, a) for a in nest.loops if a in used[node])
+            steps = _product(
+                _extent(kernel, a) for a in nest.loops if a in used[node]
+            )
             total = total + steps * _COSTS.get(node.op, 1)
     return total + _combining(kernel, nest)
 

@@ -7,8 +7,8 @@ kernel is structure: a stride of one, an axis of one element (it has no loop), 0
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import cast
 
 from ingot.errors import MoveError
@@ -34,7 +34,9 @@ class Family:
     values: dict[UOp, Value]
 
 
-_families: dict[int, tuple[Kernel, Family]] = {}  # by identity of the draft's kernel, which is held here
+_families: dict[
+    int, tuple[Kernel, Family]
+] = {}  # by identity of the draft's kernel, which is held here
 KEPT = 8192
 
 
@@ -44,7 +46,10 @@ def family(made: Draft) -> Family:
     if known is None:
         if len(_families) >= KEPT:
             _families.pop(next(iter(_families)))
-        known = _families[id(made.kernel)] = (made.kernel, _Lifting(merged(made.kernel)).run())
+        known = _families[id(made.kernel)] = (
+            made.kernel,
+            _Lifting(merged(made.kernel)).run(),
+        )
     return known[1]
 
 
@@ -69,14 +74,28 @@ def _joined(kernel: Kernel, outer: Loop, inner: Loop) -> Kernel | None:
         joined = fuse(kernel, outer.name, inner.name, outer.name)
     except MoveError:
         return None
-    extents: dict[UOp, UOp | int] = {lp.counter: lp.extent for lp in joined.loops.values() if lp.extent is not ZERO}
-    simple = replace(joined, nests=tuple(n.map(lambda e: simplify(e, extents)) for n in joined.nests))
+    extents: dict[UOp, UOp | int] = {
+        lp.counter: lp.extent
+        for lp in joined.loops.values()
+        if lp.extent is not ZERO
+    }
+    simple = replace(
+        joined,
+        nests=tuple(n.map(lambda e: simplify(e, extents)) for n in joined.nests),
+    )
     counter = joined.loop(outer.name).counter
-    return None if any(_divides(e, counter) for n in simple.nests for e in n.expressions()) else simple
+    return (
+        None
+        if any(_divides(e, counter) for n in simple.nests for e in n.expressions())
+        else simple
+    )
 
 
 def _divides(expression: UOp, counter: UOp) -> bool:
-    return any(u.op in (Ops.IDIV, Ops.MOD) and counter in u.toposort() for u in expression.toposort())
+    return any(
+        u.op in (Ops.IDIV, Ops.MOD) and counter in u.toposort()
+        for u in expression.toposort()
+    )
 
 
 def same_extents(kernel: Kernel) -> dict[int, int]:
@@ -102,11 +121,15 @@ def same_extents(kernel: Kernel) -> dict[int, int]:
     return {a: root(a) for a in same}
 
 
-def _places(kernel: Kernel, node: UOp, counters: dict[UOp, int]) -> list[tuple[tuple[UOp, UOp], int]]:
+def _places(
+    kernel: Kernel, node: UOp, counters: dict[UOp, int]
+) -> list[tuple[tuple[UOp, UOp], int]]:
     """(what an axis runs along, axis) for a read of a nest or a buffer."""
     if node.op is Ops.VALUE:
         dims = kernel.by_id(cast(ValueArg, node.arg).nest).dims
-        own = [((kernel.loops[d].counter, kernel.loops[d].counter), d) for d in dims]
+        own = [
+            ((kernel.loops[d].counter, kernel.loops[d].counter), d) for d in dims
+        ]
         return own + [
             ((kernel.loops[d].counter,) * 2, counters[at])
             for d, at in zip(dims, node.src, strict=True)
@@ -115,7 +138,13 @@ def _places(kernel: Kernel, node: UOp, counters: dict[UOp, int]) -> list[tuple[t
     if node.op is not Ops.LOAD:
         return []
     found = split_affine(node.src[1], list(counters))
-    return [] if found is None else [((node.src[0], stride), counters[c]) for c, stride in found[0].items()]
+    return (
+        []
+        if found is None
+        else [
+            ((node.src[0], stride), counters[c]) for c, stride in found[0].items()
+        ]
+    )
 
 
 KEPT_INTS = frozenset({-1, 0, 1})
@@ -133,7 +162,10 @@ class _Lifting:
     def run(self) -> Family:
         loops = {a: self._loop(lp) for a, lp in self.kernel.loops.items()}
         nests = tuple(self._nest(n) for n in self.kernel.nests)
-        return Family(replace(self.kernel, name=self._name(), loops=loops, nests=nests), self.values)
+        return Family(
+            replace(self.kernel, name=self._name(), loops=loops, nests=nests),
+            self.values,
+        )
 
     def _name(self) -> str:
         reductions = sum(bool(n.reduced) for n in self.kernel.nests)
@@ -145,7 +177,11 @@ class _Lifting:
 
     def _nest(self, nest: Nest) -> Nest:
         def change(expression: UOp) -> UOp:
-            return self._offset("store", expression) if expression is offset else self._lift(expression)
+            return (
+                self._offset("store", expression)
+                if expression is offset
+                else self._lift(expression)
+            )
 
         offset = nest.body.offset if isinstance(nest.body, Store) else None
         return nest.map(change)
@@ -155,9 +191,13 @@ class _Lifting:
             return value
         key = (context, value)
         if key not in self.known:
-            number = sum(1 for v in self.values if cast(VarArg, v.arg).name.startswith(kind))
+            number = sum(
+                1 for v in self.values if cast(VarArg, v.arg).name.startswith(kind)
+            )
             dtype = dt.index if value.dtype is dt.index else value.dtype
-            made = UOp.variable(f"{kind}{number}", 0 if kind == "n" else -LIMIT, LIMIT, dtype)
+            made = UOp.variable(
+                f"{kind}{number}", 0 if kind == "n" else -LIMIT, LIMIT, dtype
+            )
             self.known[key] = made
             self.values[made] = _plain(value)
         return self.known[key]
@@ -168,11 +208,17 @@ class _Lifting:
             return self._offset("index", expression)
         done: dict[UOp, UOp] = {}
         for node in expression.toposort(_has_plain_sources):
-            if node.op is Ops.CONST and node.dtype.is_float and not _structural(cast(float, node.value)):
+            if (
+                node.op is Ops.CONST
+                and node.dtype.is_float
+                and not _structural(cast(float, node.value))
+            ):
                 done[node] = self._variable("c", "scalar", node)
             elif node.op is Ops.LOAD:
                 rest = tuple(self._lift(s) for s in node.src[2:])
-                done[node] = node.replace(src=(node.src[0], self._offset(node.src[0], node.src[1]), *rest))
+                done[node] = node.replace(
+                    src=(node.src[0], self._offset(node.src[0], node.src[1]), *rest)
+                )
             elif node.dtype is dt.index:
                 done[node] = self._offset("index", node)
             else:
@@ -184,10 +230,18 @@ class _Lifting:
         """An index expression with its numbers as variables; sizes without a counter in them are one variable."""
         done: dict[UOp, UOp] = {}
         for node in expression.toposort():
-            if node.op is Ops.CONST and node.dtype is dt.index and int(node.value) not in KEPT_INTS:
+            if (
+                node.op is Ops.CONST
+                and node.dtype is dt.index
+                and int(node.value) not in KEPT_INTS
+            ):
                 done[node] = self._variable("s", context, node)
             elif node.op in (Ops.DEFINE_VAR, Ops.BIND) or _symbolic(node):
-                done[node] = node if node in self.values else self._variable("s", context, node)
+                done[node] = (
+                    node
+                    if node in self.values
+                    else self._variable("s", context, node)
+                )
             else:
                 src = tuple(done[s] for s in node.src)
                 done[node] = node if src == node.src else node.replace(src=src)
@@ -200,7 +254,10 @@ def _has_plain_sources(node: UOp) -> bool:
 
 def _symbolic(node: UOp) -> bool:
     """A size: made of variables and numbers alone."""
-    if node.op in (Ops.CONST, Ops.AXIS, Ops.LOAD, Ops.VALUE) or node.dtype is not dt.index:
+    if (
+        node.op in (Ops.CONST, Ops.AXIS, Ops.LOAD, Ops.VALUE)
+        or node.dtype is not dt.index
+    ):
         return False
     nodes = node.toposort()
     return all(u.op not in (Ops.AXIS, Ops.LOAD, Ops.VALUE) for u in nodes)

@@ -18,8 +18,13 @@ from ingot.schedule.nests import Draft, draft
 from ingot.schedule.prices import PRICES, Prices
 from ingot.schedule.region import Region, region_of
 
-LEAVES = frozenset({Ops.BUFFER, Ops.CONST, Ops.PARAM, Ops.DEFINE_VAR, Ops.BIND, Ops.STATE, Ops.OP})
-CAPS = (160, 1)  # operations in a kernel at most: as many as fit, or, if compiling would cost more than it saves, one
+LEAVES = frozenset(
+    {Ops.BUFFER, Ops.CONST, Ops.PARAM, Ops.DEFINE_VAR, Ops.BIND, Ops.STATE, Ops.OP}
+)
+CAPS = (
+    160,
+    1,
+)  # operations in a kernel at most: as many as fit, or, if compiling would cost more than it saves, one
 
 
 @dataclass(slots=True)
@@ -35,7 +40,9 @@ def fuse(roots: Sequence[UOp], prices: Prices = PRICES) -> Fusion:
     """Choose what is stored, then draft the kernels."""
     graph = _Graph(tuple(dict.fromkeys(roots)))
     fusion = Fusion(tuple(roots), _cheapest(graph, prices))
-    for node in [u for u in graph.order if u in fusion.reasons and 0 not in u.shape]:
+    for node in [
+        u for u in graph.order if u in fusion.reasons and 0 not in u.shape
+    ]:
         _draft_until_legal(graph, fusion, node)
     fusion.drafts.sort(key=lambda d: graph.position[d.outputs[0]])
     return fusion
@@ -68,7 +75,9 @@ def _draft_until_legal(graph: _Graph, fusion: Fusion, node: UOp) -> None:
         made, broken = drafted(region)
         if broken is None:
             nodes = {param: leaf for leaf, param in region.leaves.items()}
-            buffers = tuple(output if u is region.root else nodes[u] for u in made.buffers)
+            buffers = tuple(
+                output if u is region.root else nodes[u] for u in made.buffers
+            )
             fusion.drafts.append(replace(made, buffers=buffers, outputs=(output,)))
             continue
         inside, reason = broken
@@ -102,7 +111,11 @@ class _Graph:
             mine = self._owners(node, reasons, owners)
             owners[node] = mine
             reason = self._reason(node, mine, crowd, prices)
-            if not reason and node.op in ELEMENTWISE and any(crowd[o] >= cap for o in mine):
+            if (
+                not reason
+                and node.op in ELEMENTWISE
+                and any(crowd[o] >= cap for o in mine)
+            ):
                 reason = f"its kernel has {cap} operations already"
             if reason:
                 reasons[node] = reason
@@ -112,14 +125,22 @@ class _Graph:
                     crowd[owner] += 1
         return reasons
 
-    def _owners(self, node: UOp, reasons: dict[UOp, str], owners: dict[UOp, frozenset[UOp]]) -> frozenset[UOp]:
+    def _owners(
+        self, node: UOp, reasons: dict[UOp, str], owners: dict[UOp, frozenset[UOp]]
+    ) -> frozenset[UOp]:
         """The stored nodes whose kernels compute this one."""
         found: set[UOp] = set()
         for reader in self.readers[node]:
             found.update((reader,) if reader in reasons else owners[reader])
         return frozenset(found)
 
-    def _reason(self, node: UOp, owners: frozenset[UOp], crowd: dict[UOp, int], prices: Prices) -> str:
+    def _reason(
+        self,
+        node: UOp,
+        owners: frozenset[UOp],
+        crowd: dict[UOp, int],
+        prices: Prices,
+    ) -> str:
         if node in self.roots:
             return "asked for"
         if node.op in LEAVES or node.dtype is dt.void or not owners:
@@ -128,7 +149,11 @@ class _Graph:
             return "contiguous() asks for storage"
         if node.op in (Ops.REDUCE, Ops.RESULT) and len(owners) > 1:
             return f"a reduction that {len(owners)} kernels read"
-        if node.op in ELEMENTWISE and len(owners) > 1 and prices.recompute(node) > prices.store(node, len(owners)):
+        if (
+            node.op in ELEMENTWISE
+            and len(owners) > 1
+            and prices.recompute(node) > prices.store(node, len(owners))
+        ):
             return f"{len(owners)} kernels read it, and computing it again costs more than storing it"
         return ""
 
@@ -136,7 +161,10 @@ class _Graph:
         """The last elementwise node that only this reduction leads to: what a stored reduction stores."""
         while len(self.readers[node]) == 1:
             reader = self.readers[node][0]
-            if reader.op not in ELEMENTWISE or reader.dtype.itemsize > node.dtype.itemsize:
+            if (
+                reader.op not in ELEMENTWISE
+                or reader.dtype.itemsize > node.dtype.itemsize
+            ):
                 break
             node = reader
         return node
@@ -178,11 +206,15 @@ def _misfit(kernel: Kernel, nest: Nest) -> str:
     along = 0
     for reader, read in kernel.readers(nest):
         counters = [kernel.loops[a].counter for a in reader.loops]
-        if any(at not in counters for at in read.src) or len(set(read.src)) != len(read.src):
+        if any(at not in counters for at in read.src) or len(set(read.src)) != len(
+            read.src
+        ):
             return "it is read at other places than the reader's loop counters"
         used = {a for a in reader.loops if kernel.loops[a].counter in read.src}
         if not _nested(kernel, reader, used):
-            return "its axes and those of another reduction cannot both be outer loops"
+            return (
+                "its axes and those of another reduction cannot both be outer loops"
+            )
         along += bool(used & set(reader.reduced))
         if contraction(kernel, reader) and not streams(kernel):
             return "it feeds a contraction, whose operands are packed from memory"
@@ -194,10 +226,14 @@ def _misfit(kernel: Kernel, nest: Nest) -> str:
 def _nested(kernel: Kernel, reader: Nest, used: set[int]) -> bool:
     """The axis sets of all reductions that `reader` reads form a chain."""
     for other in kernel.nests:
-        for user, read in kernel.readers(other) if not isinstance(other.body, Store) else ():
+        for user, read in (
+            kernel.readers(other) if not isinstance(other.body, Store) else ()
+        ):
             if user.id != reader.id:
                 continue
-            theirs = {a for a in reader.loops if kernel.loops[a].counter in read.src}
+            theirs = {
+                a for a in reader.loops if kernel.loops[a].counter in read.src
+            }
             if not (used <= theirs or theirs <= used):
                 return False
     return True

@@ -78,7 +78,9 @@ def _name(node: UOp) -> str:
     if path:
         return path[0]
     if isinstance(node.arg, ReduceArg):
-        return _FOLDS.get(node.src[-1].op, "reduce") if node.arg.n == 1 else "reduce"
+        return (
+            _FOLDS.get(node.src[-1].op, "reduce") if node.arg.n == 1 else "reduce"
+        )
     return _WORDS.get(node.op, node.op.name.lower())
 
 

@@ -24,7 +24,9 @@ def arrange(values: Mapping[K, Interval]) -> tuple[dict[K, int], int]:
     free = _Gaps()
     offsets: dict[K, int] = {}
     living: list[tuple[int, int, int]] = []
-    for key, value in sorted(values.items(), key=lambda item: (item[1].first, -item[1].nbytes)):
+    for key, value in sorted(
+        values.items(), key=lambda item: (item[1].first, -item[1].nbytes)
+    ):
         while living and living[0][0] < value.first:
             _, offset, size = heapq.heappop(living)
             free.give(offset, size)
@@ -56,7 +58,10 @@ class _Gaps:
     def _grow(self, size: int) -> int:
         """At the end; a gap that reaches it is used first."""
         start = self.end
-        if self.starts and self.starts[-1] + self.sizes[self.starts[-1]] == self.end:
+        if (
+            self.starts
+            and self.starts[-1] + self.sizes[self.starts[-1]] == self.end
+        ):
             start = self.starts.pop()
             del self.sizes[start]
         self.end = start + size

@@ -14,7 +14,17 @@ from typing import cast
 from ingot.ir import dtype as dt
 from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
-from ingot.ir.opcode import ELEMENTWISE, AxesArg, AxisArg, OpArg, Ops, ParamArg, ReduceArg, ResultArg, WindowArg
+from ingot.ir.opcode import (
+    ELEMENTWISE,
+    AxesArg,
+    AxisArg,
+    OpArg,
+    Ops,
+    ParamArg,
+    ReduceArg,
+    ResultArg,
+    WindowArg,
+)
 from ingot.ir.shape import Shape
 from ingot.kernel.nest import Kernel, Loop, Nest, Reduce, Store
 from ingot.schedule.views import reshaped
@@ -33,7 +43,9 @@ class Draft:
     reductions: Mapping[int, UOp]  # nest id -> the REDUCE that it computes
 
 
-def draft(name: str, outputs: tuple[UOp, ...], stored: Callable[[UOp], bool]) -> Draft:
+def draft(
+    name: str, outputs: tuple[UOp, ...], stored: Callable[[UOp], bool]
+) -> Draft:
     """The nests that compute `outputs`; other nodes that are `stored` are read from memory."""
     return _Drafting(stored, frozenset(outputs)).run(name, outputs)
 
@@ -43,7 +55,9 @@ def as_index(size: int | UOp) -> UOp:
 
 
 class _Drafting:
-    def __init__(self, stored: Callable[[UOp], bool], outputs: frozenset[UOp]) -> None:
+    def __init__(
+        self, stored: Callable[[UOp], bool], outputs: frozenset[UOp]
+    ) -> None:
         self.stored = stored
         self.outputs = outputs
         self.loops: dict[int, Loop] = {}
@@ -61,15 +75,31 @@ class _Drafting:
             value = self._compute(output, axes, None)
             loops = tuple(self._axis_of(a) for a in axes if a is not ZERO)
             stores.append(
-                self._nest("out", loops, Store(self._slot(output, True), self._flat(output.shape, axes), value))
+                self._nest(
+                    "out",
+                    loops,
+                    Store(
+                        self._slot(output, True),
+                        self._flat(output.shape, axes),
+                        value,
+                    ),
+                )
             )
         params = tuple(self.slots.values())
         kernel = Kernel(name, self.loops, tuple(self.nests), params)
-        return Draft(kernel, tuple(self.slots), outputs, {n.id: u for u, n in self.reduced.items()})
+        return Draft(
+            kernel,
+            tuple(self.slots),
+            outputs,
+            {n.id: u for u, n in self.reduced.items()},
+        )
 
     def _axes(self, shape: Shape, prefix: str) -> Indices:
         """A fresh loop per axis; an axis of one element needs none."""
-        return tuple(ZERO if size == 1 else self._loop(f"{prefix}{n}", size) for n, size in enumerate(shape))
+        return tuple(
+            ZERO if size == 1 else self._loop(f"{prefix}{n}", size)
+            for n, size in enumerate(shape)
+        )
 
     def _loop(self, name: str, size: int | UOp) -> UOp:
         extent = as_index(size)
@@ -83,14 +113,22 @@ class _Drafting:
     def _axis_of(counter: UOp) -> int:
         return cast(AxisArg, counter.arg).id
 
-    def _nest(self, name: str, loops: tuple[int, ...], body: Store | Reduce, dims: tuple[int, ...] = ()) -> Nest:
+    def _nest(
+        self,
+        name: str,
+        loops: tuple[int, ...],
+        body: Store | Reduce,
+        dims: tuple[int, ...] = (),
+    ) -> Nest:
         nest = Nest(len(self.nests), f"{name}{len(self.nests)}", loops, dims, body)
         self.nests.append(nest)
         return nest
 
     def _slot(self, node: UOp, writable: bool) -> UOp:
         if node not in self.slots:
-            self.slots[node] = UOp(Ops.PARAM, node.dtype, (), ParamArg(len(self.slots), writable))
+            self.slots[node] = UOp(
+                Ops.PARAM, node.dtype, (), ParamArg(len(self.slots), writable)
+            )
         return self.slots[node]
 
     def _flat(self, shape: Shape, indices: Indices) -> UOp:
@@ -109,22 +147,33 @@ class _Drafting:
         key = (node, indices, valid)
         found = self.memo.get(key)
         if found is None:
-            found = self._load(node, indices, valid) if self._is_read(node) else self._compute(node, indices, valid)
+            found = (
+                self._load(node, indices, valid)
+                if self._is_read(node)
+                else self._compute(node, indices, valid)
+            )
             self.memo[key] = found
         return found
 
     def _is_read(self, node: UOp) -> bool:
-        return node.op in (Ops.BUFFER, Ops.PARAM) or (self.stored(node) and node not in self.outputs)
+        return node.op in (Ops.BUFFER, Ops.PARAM) or (
+            self.stored(node) and node not in self.outputs
+        )
 
     def _load(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        src: tuple[UOp, ...] = (self._slot(node, False), self._flat(node.shape, indices))
+        src: tuple[UOp, ...] = (
+            self._slot(node, False),
+            self._flat(node.shape, indices),
+        )
         if valid is not None:
             src = (*src, valid, UOp.const(node.dtype, 0))
         return UOp(Ops.LOAD, node.dtype, src)
 
     def _compute(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         if node.op in ELEMENTWISE:
-            return node.replace(src=tuple(self.at(s, indices, valid) for s in node.src))
+            return node.replace(
+                src=tuple(self.at(s, indices, valid) for s in node.src)
+            )
         return _RULES[node.op](self, node, indices, valid)
 
     # --- one method per kind of node ------------------------------------------------------------------------------
@@ -139,12 +188,19 @@ class _Drafting:
     def expand(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         source = node.src[0]
         return self.at(
-            source, tuple(ZERO if n == 1 else at for n, at in zip(source.shape, indices, strict=True)), valid
+            source,
+            tuple(
+                ZERO if n == 1 else at
+                for n, at in zip(source.shape, indices, strict=True)
+            ),
+            valid,
         )
 
     def permute(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         below = dict(zip(cast(AxesArg, node.arg).axes, indices, strict=True))
-        return self.at(node.src[0], tuple(below[n] for n in range(len(indices))), valid)
+        return self.at(
+            node.src[0], tuple(below[n] for n in range(len(indices))), valid
+        )
 
     def flip(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         flipped = cast(AxesArg, node.arg).axes
@@ -155,11 +211,17 @@ class _Drafting:
         return self.at(node.src[0], tuple(map(self.simple, below)), valid)
 
     def shrink(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        below = tuple(self.simple(at + start) for at, start in zip(indices, node.src[1::2], strict=True))
+        below = tuple(
+            self.simple(at + start)
+            for at, start in zip(indices, node.src[1::2], strict=True)
+        )
         return self.at(node.src[0], below, valid)
 
     def stride(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        below = tuple(self.simple(at * step) for at, step in zip(indices, node.src[1:], strict=True))
+        below = tuple(
+            self.simple(at * step)
+            for at, step in zip(indices, node.src[1:], strict=True)
+        )
         return self.at(node.src[0], below, valid)
 
     def window(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
@@ -171,7 +233,9 @@ class _Drafting:
     def pad(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         source = node.src[0]
         below, inside = [], valid
-        for at, low, high, size in zip(indices, node.src[1::2], node.src[2::2], source.shape, strict=True):
+        for at, low, high, size in zip(
+            indices, node.src[1::2], node.src[2::2], source.shape, strict=True
+        ):
             below.append(self.simple(at - low))
             for needed, condition in ((low, low - 1 < at), (high, at < low + size)):
                 if needed is not ZERO:
@@ -179,7 +243,9 @@ class _Drafting:
                     inside = condition if inside is None else inside & condition
         value = self.at(source, tuple(below), inside)
         zero = UOp.const(node.dtype, 0)
-        if inside is valid or (value.op is Ops.LOAD and len(value.src) == 4 and value.src[2] is inside):
+        if inside is valid or (
+            value.op is Ops.LOAD and len(value.src) == 4 and value.src[2] is inside
+        ):
             return value
         return cast(UOp, inside).where(value, zero)
 
@@ -187,7 +253,9 @@ class _Drafting:
         return self.at(node.src[0], indices, valid)
 
     def result(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
-        return self._value(node.src[0], indices, cast(ResultArg, node.arg).index, valid)
+        return self._value(
+            node.src[0], indices, cast(ResultArg, node.arg).index, valid
+        )
 
     def reduce(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         return self._value(node, indices, 0, valid)
@@ -197,32 +265,66 @@ class _Drafting:
             return indices[0]
         raise AssertionError(f"{cast(OpArg, node.arg).name} was not lowered")
 
-    def _value(self, node: UOp, indices: Indices, slot: int, valid: UOp | None) -> UOp:
+    def _value(
+        self, node: UOp, indices: Indices, slot: int, valid: UOp | None
+    ) -> UOp:
         gone = cast(ReduceArg, node.arg).axes
         if all(node.src[0].shape[a] == 1 for a in gone):
             return self._only_element(node.src[slot], gone, indices, valid)
         nest = self.reduced.get(node)
         if nest is None:
             nest = self.reduced[node] = self._reduction(node)
-        kept = (at for at, size in zip(indices, node.results[slot][1], strict=True) if size != 1)
+        kept = (
+            at
+            for at, size in zip(indices, node.results[slot][1], strict=True)
+            if size != 1
+        )
         return nest.value(*kept, slot=slot)
 
-    def _only_element(self, source: UOp, gone: tuple[int, ...], indices: Indices, valid: UOp | None) -> UOp:
+    def _only_element(
+        self,
+        source: UOp,
+        gone: tuple[int, ...],
+        indices: Indices,
+        valid: UOp | None,
+    ) -> UOp:
         """A reduction over axes of one element is that element."""
         kept = iter(indices)
-        return self.at(source, tuple(ZERO if a in gone else next(kept) for a in range(len(source.shape))), valid)
+        return self.at(
+            source,
+            tuple(
+                ZERO if a in gone else next(kept) for a in range(len(source.shape))
+            ),
+            valid,
+        )
 
     def _reduction(self, node: UOp) -> Nest:
         arg = cast(ReduceArg, node.arg)
         number = self.count = self.count + 1
         shape = node.src[0].shape
-        inner = {a: ZERO if shape[a] == 1 else self._loop(f"r{number}_{a}", shape[a]) for a in arg.axes}
-        free = iter(self._axes(tuple(n for a, n in enumerate(shape) if a not in inner), f"f{number}_"))
-        indices = tuple(inner[a] if a in inner else next(free) for a in range(len(shape)))
+        inner = {
+            a: ZERO if shape[a] == 1 else self._loop(f"r{number}_{a}", shape[a])
+            for a in arg.axes
+        }
+        free = iter(
+            self._axes(
+                tuple(n for a, n in enumerate(shape) if a not in inner),
+                f"f{number}_",
+            )
+        )
+        indices = tuple(
+            inner[a] if a in inner else next(free) for a in range(len(shape))
+        )
         values = tuple(self.at(v, indices, None) for v in node.src[: arg.n])
-        dims = tuple(self._axis_of(i) for a, i in enumerate(indices) if a not in inner and i is not ZERO)
+        dims = tuple(
+            self._axis_of(i)
+            for a, i in enumerate(indices)
+            if a not in inner and i is not ZERO
+        )
         axes = tuple(self._axis_of(i) for i in inner.values() if i is not ZERO)
-        body = Reduce(axes, node.src[arg.n : 2 * arg.n], values, node.src[2 * arg.n :])
+        body = Reduce(
+            axes, node.src[arg.n : 2 * arg.n], values, node.src[2 * arg.n :]
+        )
         return self._nest("r", (*dims, *axes), body, dims)
 
 

@@ -10,7 +10,9 @@ from ingot.kernel.structure import DEAR
 from ingot.target import Costs
 
 MAX_RECOMPUTE = 64
-DEAR_STEPS = 20.0  # instructions of an exponential, or what a division takes in their place
+DEAR_STEPS = (
+    20.0  # instructions of an exponential, or what a division takes in their place
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,13 @@ class Prices:
             here = stack.pop()
             if here.op is Ops.REDUCE:
                 return float("inf")
-            total += self.dear if here.op in DEAR else self.step if here.op in ELEMENTWISE else 0.0
+            total += (
+                self.dear
+                if here.op in DEAR
+                else self.step
+                if here.op in ELEMENTWISE
+                else 0.0
+            )
             for source in here.src:
                 if source not in seen:
                     seen.add(source)
@@ -44,13 +52,17 @@ class Prices:
 
     def kernels(self, count: int, new: list[int]) -> float:
         """`count` kernels to schedule and launch, and new ones of these many operations to compile."""
-        return count * self.launch + sum(self.compile + size * self.compile_step for size in new)
+        return count * self.launch + sum(
+            self.compile + size * self.compile_step for size in new
+        )
 
 
 def prices_of(costs: Costs) -> Prices:
     """Prices from what was measured on this machine."""
     step = 2.0 / costs.fma_gflops
-    return Prices(byte=1.0 / costs.memory_bytes_per_ns, step=step, dear=DEAR_STEPS * step)
+    return Prices(
+        byte=1.0 / costs.memory_bytes_per_ns, step=step, dear=DEAR_STEPS * step
+    )
 
 
 PRICES = Prices()

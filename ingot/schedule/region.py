@@ -35,7 +35,9 @@ def region_of(node: UOp, stored: Container[UOp]) -> Region:
     size = 0
     for u in node.toposort(lambda v: not is_leaf(v)):
         if is_leaf(u):
-            became[u] = leaves[u] = UOp(Ops.PARAM, u.dtype, _dims(u.shape), ParamArg(len(leaves)))
+            became[u] = leaves[u] = UOp(
+                Ops.PARAM, u.dtype, _dims(u.shape), ParamArg(len(leaves))
+            )
             continue
         size += u.op in ELEMENTWISE
         src = tuple([became[s] for s in u.src])

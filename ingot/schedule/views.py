@@ -12,12 +12,21 @@ Indices = tuple[UOp, ...]
 ZERO = UOp.const(dt.index, 0)
 
 
-def reshaped(inner: Shape, outer: Shape, indices: Indices, simple: Callable[[UOp], UOp]) -> Indices:
+def reshaped(
+    inner: Shape, outer: Shape, indices: Indices, simple: Callable[[UOp], UOp]
+) -> Indices:
     """Axes are matched in groups of equal size, so that untouched axes keep their counters."""
     result: list[UOp] = []
     for below, above in groups(inner, outer):
         sizes = [inner[a] for a in below]
-        result.extend(_group(sizes, [outer[a] for a in above], [indices[a] for a in above], simple))
+        result.extend(
+            _group(
+                sizes,
+                [outer[a] for a in above],
+                [indices[a] for a in above],
+                simple,
+            )
+        )
     return tuple(result)
 
 
@@ -36,12 +45,21 @@ def groups(inner: Shape, outer: Shape) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _grow(inner: Shape, outer: Shape, below: list[int], above: list[int]) -> tuple[int, int]:
+def _grow(
+    inner: Shape, outer: Shape, below: list[int], above: list[int]
+) -> tuple[int, int]:
     left, right = inner[below[0]], outer[above[0]]
     while left is not right and left != right:
-        more_left = isinstance(left, int) and isinstance(right, int) and left < right and below[-1] + 1 < len(inner)
+        more_left = (
+            isinstance(left, int)
+            and isinstance(right, int)
+            and left < right
+            and below[-1] + 1 < len(inner)
+        )
         known = isinstance(left, int) and isinstance(right, int)
-        if (more_left if known else below[-1] + 1 < len(inner)) or above[-1] + 1 >= len(outer):
+        if (more_left if known else below[-1] + 1 < len(inner)) or above[
+            -1
+        ] + 1 >= len(outer):
             if below[-1] + 1 >= len(inner):
                 break
             below.append(below[-1] + 1)
@@ -53,7 +71,10 @@ def _grow(inner: Shape, outer: Shape, below: list[int], above: list[int]) -> tup
 
 
 def _group(
-    sizes: list[int | UOp], around: list[int | UOp], indices: list[UOp], simple: Callable[[UOp], UOp]
+    sizes: list[int | UOp],
+    around: list[int | UOp],
+    indices: list[UOp],
+    simple: Callable[[UOp], UOp],
 ) -> list[UOp]:
     if len(sizes) == len(indices) == 1:
         return indices
@@ -66,6 +87,8 @@ def _group(
     result: list[UOp] = []
     for position, size in enumerate(reversed(sizes)):
         last = position == len(sizes) - 1
-        result.insert(0, ZERO if size == 1 else simple(flat if last else flat % size))
+        result.insert(
+            0, ZERO if size == 1 else simple(flat if last else flat % size)
+        )
         flat = flat if size == 1 else simple(flat // size)
     return result

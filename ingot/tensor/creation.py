@@ -63,16 +63,22 @@ def ones_like(x: Tensor, dtype: Type = None) -> Tensor:
     return full_like(x, 1, dtype)
 
 
-def arange(start: Scalar, stop: Scalar | None = None, step: Scalar = 1, dtype: Type = None) -> Tensor:
+def arange(
+    start: Scalar, stop: Scalar | None = None, step: Scalar = 1, dtype: Type = None
+) -> Tensor:
     """start, start + step, ... before stop; one number alone is the stop."""
     first, last = (0, start) if stop is None else (start, stop)
     return Tensor.of(creation.arange(first, last, step, _type(dtype)))
 
 
-def eye(rows: int, columns: int | None = None, diagonal: int = 0, dtype: Type = None) -> Tensor:
+def eye(
+    rows: int, columns: int | None = None, diagonal: int = 0, dtype: Type = None
+) -> Tensor:
     """1 on a diagonal, 0 elsewhere."""
     width = rows if columns is None else columns
-    return Tensor.of(creation.eye(rows, width, diagonal, _type(dtype) or DEFAULT_FLOAT))
+    return Tensor.of(
+        creation.eye(rows, width, diagonal, _type(dtype) or DEFAULT_FLOAT)
+    )
 
 
 def Variable(name: str, low: int, high: int) -> UOp:

@@ -46,14 +46,18 @@ def _compute(nodes: Sequence[UOp]) -> None:
     roots = [node for node in nodes if node not in _evaluated]
     programs = [_over_memory(root) for root in roots] if _evaluated else roots
     for root, buffer in zip(roots, pipeline.realize(programs), strict=True):
-        _evaluated[root] = pipeline.buffer_node(buffer, root.dtype, root.shape, borrow=True)
+        _evaluated[root] = pipeline.buffer_node(
+            buffer, root.dtype, root.shape, borrow=True
+        )
 
 
 def _over_memory(root: UOp) -> UOp:
     """The same program, reading what has been computed before."""
     reached = root.toposort(gate=lambda node: node not in _evaluated)
     found = {node: _evaluated.get(node) for node in reached}
-    return substitute(root, {node: memory for node, memory in found.items() if memory is not None})
+    return substitute(
+        root, {node: memory for node, memory in found.items() if memory is not None}
+    )
 
 
 def is_evaluated(handle: Handle) -> bool:
@@ -77,5 +81,8 @@ def bound_size(size: UOp) -> int:
     low, high = size.bounds
     if low != high:
         names = ", ".join(cast(VarArg, v.arg).name for v in size.variables())
-        raise ArgumentError(f"a size depends on {names}, which has no value", fix="bind it: n.bind(5)")
+        raise ArgumentError(
+            f"a size depends on {names}, which has no value",
+            fix="bind it: n.bind(5)",
+        )
     return int(low)

@@ -36,7 +36,16 @@ _HOMES = {
     "Tensor": "ingot.tensor.tensor",
     "Widths": "ingot.ops.movement",
 }
-_FROM_HANDLE = ("Handle", "Value", "build", "node", "operand", "optional", "optional_operand", "spread")
+_FROM_HANDLE = (
+    "Handle",
+    "Value",
+    "build",
+    "node",
+    "operand",
+    "optional",
+    "optional_operand",
+    "spread",
+)
 _HOMES |= dict.fromkeys(_FROM_HANDLE, "ingot.tensor.handle")
 _WIDTH = 120
 _INPUTS = {  # annotation of a builder's input -> annotation for users, and the function that makes a node of it
@@ -51,7 +60,10 @@ def methods() -> str:
     """The text of methods.py."""
     head = 'class Methods(Handle):\n    """Every op as a method."""\n\n    __slots__ = ()\n'
     parts = [_method(op) for op in public_ops()] + [_aliases()]
-    return _file("The methods of a tensor.", "\n".join([head, *(textwrap.indent(part, "    ") for part in parts)]))
+    return _file(
+        "The methods of a tensor.",
+        "\n".join([head, *(textwrap.indent(part, "    ") for part in parts)]),
+    )
 
 
 def namespace() -> str:
@@ -98,12 +110,23 @@ def _function(op: Op) -> str:
 
 
 def _aliases() -> str:
-    return "".join(f"{alias} = {op.name}\n" for op in public_ops() for alias in op.aliases)
+    return "".join(
+        f"{alias} = {op.name}\n" for op in public_ops() for alias in op.aliases
+    )
 
 
-def _definition(op: Op, parameters: list[str], returns: str, maker: str, arguments: list[str], width: int) -> str:
+def _definition(
+    op: Op,
+    parameters: list[str],
+    returns: str,
+    maker: str,
+    arguments: list[str],
+    width: int,
+) -> str:
     head = _wrapped(f"def {op.name}(", parameters, f") -> {returns}:", width)
-    call = _wrapped(f'return {maker}.of(build["{op.name}"](', arguments, "))", width - 4)
+    call = _wrapped(
+        f'return {maker}.of(build["{op.name}"](', arguments, "))", width - 4
+    )
     if "\n" in call:
         inner = _wrapped(f'build["{op.name}"](', arguments, ")", 0)
         call = f"return {maker}.of(\n" + textwrap.indent(inner, "    ") + "\n)"
@@ -123,8 +146,14 @@ def _parameter(op: Op, parameter: inspect.Parameter, *, method: bool) -> str:
     if method and name == op.spread:
         element = "int" if annotation == "Sequence[int]" else "Dim"
         return f"*{name}: {element} | Sequence[{element}]"
-    text = f"{name}: {_INPUTS[annotation][0] if is_input(parameter) else annotation}"
-    default = op.method_defaults.get(name, parameter.default) if method else parameter.default
+    text = (
+        f"{name}: {_INPUTS[annotation][0] if is_input(parameter) else annotation}"
+    )
+    default = (
+        op.method_defaults.get(name, parameter.default)
+        if method
+        else parameter.default
+    )
     return text if default is parameter.empty else f"{text} = {_literal(default)}"
 
 

@@ -79,7 +79,9 @@ class Handle:
             self.buffer = pipeline.memory(self.uop)
 
 
-Value = Handle | Array | Scalar | np.generic  # what stands for a tensor: itself, an array, a number
+Value = (
+    Handle | Array | Scalar | np.generic
+)  # what stands for a tensor: itself, an array, a number
 
 
 def operand(value: Value) -> Operand:
@@ -123,7 +125,9 @@ def array_node(array: Array, *, borrow: bool) -> UOp:
     stored = array.transpose(order)
     whole = stored.flags.c_contiguous
     memory = stored if whole else np.ascontiguousarray(stored)
-    made = pipeline.buffer_node(memory, dtype, memory.shape, borrow=borrow or not whole)
+    made = pipeline.buffer_node(
+        memory, dtype, memory.shape, borrow=borrow or not whole
+    )
     return permute(made, np.argsort(order).tolist())
 
 
@@ -141,4 +145,6 @@ def _builder(op: Op) -> Callable[..., UOp]:
     return found
 
 
-build: dict[str, Callable[..., UOp]] = {name: _builder(op) for name, op in REGISTRY.items()}
+build: dict[str, Callable[..., UOp]] = {
+    name: _builder(op) for name, op in REGISTRY.items()
+}

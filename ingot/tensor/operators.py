@@ -9,10 +9,27 @@ import numpy as np
 from ingot.tensor.handle import Handle, Value, build, node, operand
 from ingot.tensor.methods import Methods
 
-_add, _subtract, _multiply, _divide = build["add"], build["subtract"], build["multiply"], build["divide"]
-_floor_divide, _remainder, _pow = build["floor_divide"], build["remainder"], build["pow"]
-_matmul, _and, _or, _xor = build["matmul"], build["bitwise_and"], build["bitwise_or"], build["bitwise_xor"]
-_left_shift, _right_shift = build["bitwise_left_shift"], build["bitwise_right_shift"]
+_add, _subtract, _multiply, _divide = (
+    build["add"],
+    build["subtract"],
+    build["multiply"],
+    build["divide"],
+)
+_floor_divide, _remainder, _pow = (
+    build["floor_divide"],
+    build["remainder"],
+    build["pow"],
+)
+_matmul, _and, _or, _xor = (
+    build["matmul"],
+    build["bitwise_and"],
+    build["bitwise_or"],
+    build["bitwise_xor"],
+)
+_left_shift, _right_shift = (
+    build["bitwise_left_shift"],
+    build["bitwise_right_shift"],
+)
 _less, _less_equal, _greater, _greater_equal = (
     build["less"],
     build["less_equal"],
@@ -118,10 +135,18 @@ class Operators(Methods):
         return self.of(_greater_equal(self.uop, operand(other)))
 
     def __eq__(self, other: object) -> Any:
-        return self.of(_equal(self.uop, operand(other))) if _is_value(other) else NotImplemented
+        return (
+            self.of(_equal(self.uop, operand(other)))
+            if _is_value(other)
+            else NotImplemented
+        )
 
     def __ne__(self, other: object) -> Any:
-        return self.of(_not_equal(self.uop, operand(other))) if _is_value(other) else NotImplemented
+        return (
+            self.of(_not_equal(self.uop, operand(other)))
+            if _is_value(other)
+            else NotImplemented
+        )
 
     __hash__ = object.__hash__  # a handle is its own key; == compares elements
 

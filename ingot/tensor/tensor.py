@@ -25,7 +25,9 @@ class Tensor(Operators):
     """An n-dimensional array, computed when needed. `Tensor(data)` copies; see `from_numpy` to share memory."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # an array on the left of an operator leaves the operation to us
+    __array_ufunc__ = (
+        None  # an array on the left of an operator leaves the operation to us
+    )
 
     def __init__(self, data: Any, dtype: DType | str | None = None) -> None:
         self.uop = data_node(data, None if dtype is None else resolve(dtype))
@@ -102,7 +104,10 @@ class Tensor(Operators):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ShapeError("len: the tensor has no axes", fix="a single number has no length; use .item()")
+            raise ShapeError(
+                "len: the tensor has no axes",
+                fix="a single number has no length; use .item()",
+            )
         return int(self.shape[0])  # type: ignore[arg-type]  # a symbolic size says itself that it is no int
 
     def __iter__(self) -> Iterator[Self]:
@@ -128,7 +133,8 @@ class Tensor(Operators):
     def __index__(self) -> int:
         if not self.dtype.is_int:
             raise DTypeError(
-                f"index: the tensor is {self.dtype}; wanted a whole number", fix="convert it with int(...)"
+                f"index: the tensor is {self.dtype}; wanted a whole number",
+                fix="convert it with int(...)",
             )
         return int(self.item())
 
@@ -165,7 +171,10 @@ def _array_of(data: Any, dtype: DType | None) -> Array:
     try:
         array = np.asarray(_plain(data))
     except ValueError as error:
-        raise ShapeError(f"tensor: the lists have different lengths: {error}", fix="pad them to one length") from None
+        raise ShapeError(
+            f"tensor: the lists have different lengths: {error}",
+            fix="pad them to one length",
+        ) from None
     if array.size == 0 or array.dtype.kind == "f":
         array = array.astype(_stored(dtype or DEFAULT_FLOAT))
     if array.dtype.kind not in "biuf":
@@ -178,7 +187,11 @@ def _array_of(data: Any, dtype: DType | None) -> Array:
 
 def _stored(dtype: DType) -> Any:
     """The NumPy type to hold Python floats in on their way to `dtype`."""
-    return np.float32 if dtype is dt.bfloat16 or not dtype.is_float else dt.to_numpy(dtype)
+    return (
+        np.float32
+        if dtype is dt.bfloat16 or not dtype.is_float
+        else dt.to_numpy(dtype)
+    )
 
 
 def _plain(data: Any) -> Any:

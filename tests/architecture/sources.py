@@ -9,7 +9,15 @@ from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SKIPPED_FOLDERS = {".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"}
+SKIPPED_FOLDERS = {
+    ".git",
+    ".venv",
+    "__pycache__",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".hypothesis",
+}
 SKIPPED_FOLDERS |= {"results", "build", "dist"}
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -49,7 +57,9 @@ def package() -> tuple[Source, ...]:
 @cache
 def python_files() -> tuple[Source, ...]:
     """Every Python file of the repository."""
-    return tuple(_source(path) for path in repository_files() if path.suffix == ".py")
+    return tuple(
+        _source(path) for path in repository_files() if path.suffix == ".py"
+    )
 
 
 @cache
@@ -67,7 +77,9 @@ def _source(path: Path) -> Source:
     parts = inside.with_suffix("").parts
     if parts[-1] == "__init__":
         parts = parts[:-1]
-    return Source(".".join(parts), inside.as_posix(), path.read_text(encoding="utf-8"))
+    return Source(
+        ".".join(parts), inside.as_posix(), path.read_text(encoding="utf-8")
+    )
 
 
 def docstring(node: ast.AST) -> ast.Expr | None:
@@ -76,4 +88,8 @@ def docstring(node: ast.AST) -> ast.Expr | None:
     if not isinstance(body, list) or not body or not isinstance(body[0], ast.Expr):
         return None
     value = body[0].value
-    return body[0] if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
+    return (
+        body[0]
+        if isinstance(value, ast.Constant) and isinstance(value.value, str)
+        else None
+    )

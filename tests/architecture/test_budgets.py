@@ -9,15 +9,37 @@ from statistics import median
 
 import pytest
 
-from tests.architecture.sources import FunctionNode, Source, docstring, package, python_files
+from tests.architecture.sources import (
+    FunctionNode,
+    Source,
+    docstring,
+    package,
+    python_files,
+)
 
 FUNCTION_MEDIAN, FUNCTION_P90, FUNCTION_MOST = 8, 25, 60
 FILE_MEDIAN, FILE_P90, FILE_MOST = 200, 450, 600
 TOKENS_A_LINE = 9.0
-VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "core", "tools"}
+VAGUE_NAMES = {
+    "utils",
+    "util",
+    "helpers",
+    "helper",
+    "common",
+    "misc",
+    "core",
+    "tools",
+}
 # Written with a gap, so that this file passes its own test.
 NOTE_TO_SELF = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
-LAYOUT_TOKENS = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+LAYOUT_TOKENS = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
 
 
 def percentile(values: Sequence[int], share: float) -> int:
@@ -35,7 +57,11 @@ def length(function: FunctionNode) -> int:
 
 
 def function_lengths(sources: Sequence[Source]) -> dict[str, int]:
-    return {f"{s.path}:{f.lineno} {f.name}": length(f) for s in sources for f in s.functions()}
+    return {
+        f"{s.path}:{f.lineno} {f.name}": length(f)
+        for s in sources
+        for f in s.functions()
+    }
 
 
 def longest(lengths: dict[str, int], count: int = 8) -> str:
@@ -59,7 +85,9 @@ def test_files_are_short() -> None:
     assert max(values) <= FILE_MOST, longest(lengths)
 
 
-def whole_strings(tokens: Iterable[tokenize.TokenInfo]) -> Iterator[tokenize.TokenInfo]:
+def whole_strings(
+    tokens: Iterable[tokenize.TokenInfo],
+) -> Iterator[tokenize.TokenInfo]:
     """An f-string is one token, also to the versions of Python that see through it."""
     depth = 0
     for token in tokens:
@@ -76,8 +104,16 @@ def density(source: Source) -> tuple[int, int]:
         found = docstring(node)
         if found is not None and found.end_lineno is not None:
             words |= set(range(found.lineno, found.end_lineno + 1))
-    code = [t for t in whole_strings(source.tokens()) if t.type not in LAYOUT_TOKENS and t.start[0] not in words]
-    lines = {number for token in code for number in range(token.start[0], token.end[0] + 1)}
+    code = [
+        t
+        for t in whole_strings(source.tokens())
+        if t.type not in LAYOUT_TOKENS and t.start[0] not in words
+    ]
+    lines = {
+        number
+        for token in code
+        for number in range(token.start[0], token.end[0] + 1)
+    }
     return len(code), len(lines)
 
 
@@ -85,20 +121,32 @@ def test_lines_hold_one_idea() -> None:
     counts = {source.path: density(source) for source in package()}
     tokens = sum(count for count, _ in counts.values())
     lines = sum(count for _, count in counts.values())
-    dense = sorted(counts, key=lambda path: -counts[path][0] / max(1, counts[path][1]))
-    assert tokens / lines <= TOKENS_A_LINE, f"{tokens / lines:.2f} tokens a line; densest: {dense[:8]}"
+    dense = sorted(
+        counts, key=lambda path: -counts[path][0] / max(1, counts[path][1])
+    )
+    assert tokens / lines <= TOKENS_A_LINE, (
+        f"{tokens / lines:.2f} tokens a line; densest: {dense[:8]}"
+    )
 
 
 def unannotated(function: FunctionNode) -> list[str]:
     arguments = function.args
     named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     extra = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-    missing = [one.arg for one in [*named, *extra] if one.annotation is None and one.arg not in ("self", "cls")]
+    missing = [
+        one.arg
+        for one in [*named, *extra]
+        if one.annotation is None and one.arg not in ("self", "cls")
+    ]
     return missing if function.returns is not None else [*missing, "return"]
 
 
 def test_everything_is_annotated() -> None:
-    wrong = [f"{s.path}:{f.lineno} {f.name}: {unannotated(f)}" for s in package() for f in s.functions()]
+    wrong = [
+        f"{s.path}:{f.lineno} {f.name}: {unannotated(f)}"
+        for s in package()
+        for f in s.functions()
+    ]
     wrong = [line for line in wrong if not line.endswith("[]")]
     assert not wrong, "\n".join(wrong)
 
@@ -106,22 +154,37 @@ def test_everything_is_annotated() -> None:
 def notes_to_self(text: str) -> list[int]:
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return [
-        t.start[0] for t in tokens if NOTE_TO_SELF.search(t.string) and t.type in (tokenize.COMMENT, tokenize.STRING)
+        t.start[0]
+        for t in tokens
+        if NOTE_TO_SELF.search(t.string)
+        and t.type in (tokenize.COMMENT, tokenize.STRING)
     ]
 
 
 def test_no_notes_to_self() -> None:
-    found = [f"{source.path}:{line}" for source in python_files() for line in notes_to_self(source.text)]
+    found = [
+        f"{source.path}:{line}"
+        for source in python_files()
+        for line in notes_to_self(source.text)
+    ]
     assert not found, found
 
 
 def test_files_are_named_for_a_concept() -> None:
-    vague = [source.path for source in package() if VAGUE_NAMES & set(source.module.split("."))]
+    vague = [
+        source.path
+        for source in package()
+        if VAGUE_NAMES & set(source.module.split("."))
+    ]
     assert not vague, f"name the concept, or put it where it is used: {vague}"
 
 
 def test_every_file_says_what_it_is() -> None:
-    silent = [source.path for source in package() if ast.get_docstring(source.tree) is None]
+    silent = [
+        source.path
+        for source in package()
+        if ast.get_docstring(source.tree) is None
+    ]
     assert not silent, silent
 
 
@@ -133,7 +196,9 @@ def source_of(text: str) -> Source:
 
 
 def test_a_docstring_does_not_count_as_length() -> None:
-    source = source_of('def f():\n    """One\n    two."""\n    a = 1\n    return a\n')
+    source = source_of(
+        'def f():\n    """One\n    two."""\n    a = 1\n    return a\n'
+    )
     assert list(function_lengths([source]).values()) == [3]
 
 

@@ -50,7 +50,9 @@ def test_the_public_namespace_is_what_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", [one for one in package() if one.is_package], ids=lambda one: one.module
+    "source",
+    [one for one in package() if one.is_package],
+    ids=lambda one: one.module,
 )
 def test_a_package_with_a_list_exports_what_it_defines(source: Source) -> None:
     module = import_module(source.module)
@@ -74,7 +76,12 @@ def import_seconds(bytecode: Path) -> tuple[float, float]:
     environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
     command = [sys.executable, "-c", program]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     numpy, ingot = map(float, done.stdout.split())
     return numpy, ingot

@@ -53,19 +53,26 @@ def unit_of(module: str) -> str:
 
 
 def imports_of(source: Source, modules: frozenset[str]) -> Iterator[Import]:
-    hidden = {id(node) for function in source.functions() for node in ast.walk(function)}
+    hidden = {
+        id(node) for function in source.functions() for node in ast.walk(function)
+    }
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in _names(node, source, modules):
                 yield Import(source, name, node.lineno, id(node) in hidden)
 
 
-def _names(node: ast.Import | ast.ImportFrom, source: Source, modules: frozenset[str]) -> list[str]:
+def _names(
+    node: ast.Import | ast.ImportFrom, source: Source, modules: frozenset[str]
+) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     base = _base(node, source)
     # `from ingot.ir import node` may name a module or something inside `ingot.ir`
-    return [f"{base}.{alias.name}" if f"{base}.{alias.name}" in modules else base for alias in node.names]
+    return [
+        f"{base}.{alias.name}" if f"{base}.{alias.name}" in modules else base
+        for alias in node.names
+    ]
 
 
 def _base(node: ast.ImportFrom, source: Source) -> str:
@@ -73,7 +80,9 @@ def _base(node: ast.ImportFrom, source: Source) -> str:
         return node.module or ""
     folder = source.module.split(".")
     drop = node.level - 1 if source.is_package else node.level
-    return ".".join([*folder[: len(folder) - drop], *([node.module] if node.module else [])])
+    return ".".join(
+        [*folder[: len(folder) - drop], *([node.module] if node.module else [])]
+    )
 
 
 def upward(found: Import) -> bool:
@@ -101,7 +110,10 @@ def test_every_unit_has_a_layer() -> None:
 
 def test_imports_point_down() -> None:
     wrong = [str(found) for found in all_imports() if upward(found)]
-    assert not wrong, "these import upward; move the shared part down or pass it in:\n" + "\n".join(wrong)
+    assert not wrong, (
+        "these import upward; move the shared part down or pass it in:\n"
+        + "\n".join(wrong)
+    )
 
 
 def test_imports_are_not_hidden() -> None:
@@ -113,7 +125,11 @@ def test_only_settings_reads_the_environment() -> None:
     readers = set()
     for source in package():
         for node in ast.walk(source.tree):
-            name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+            name = (
+                node.attr
+                if isinstance(node, ast.Attribute)
+                else getattr(node, "id", "")
+            )
             if name in ("environ", "getenv", "environb"):
                 readers.add(source.path)
     assert readers <= {"ingot/settings.py"}
@@ -121,7 +137,16 @@ def test_only_settings_reads_the_environment() -> None:
 
 # --- the checks themselves: each must see what it is there for ---
 
-MODULES = frozenset({"ingot", "ingot.ir", "ingot.ir.node", "ingot.errors", "ingot.tensor", "ingot.shard"})
+MODULES = frozenset(
+    {
+        "ingot",
+        "ingot.ir",
+        "ingot.ir.node",
+        "ingot.errors",
+        "ingot.tensor",
+        "ingot.shard",
+    }
+)
 
 
 def found_in(module: str, text: str, path: str = "x.py") -> Import:
@@ -146,18 +171,29 @@ def test_an_upward_import_is_seen(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["import numpy", "from ingot.errors import ShapeError", "from ingot.ir import spec", "from . import spec"]
+    "text",
+    [
+        "import numpy",
+        "from ingot.errors import ShapeError",
+        "from ingot.ir import spec",
+        "from . import spec",
+    ],
 )
 def test_a_downward_import_is_allowed(text: str) -> None:
     assert not upward(found_in("ingot.ir.node", text))
 
 
 def test_neighbours_of_one_layer_are_strangers() -> None:
-    assert upward(found_in("ingot.autograd.rules", "from ingot.shard import layout"))
+    assert upward(
+        found_in("ingot.autograd.rules", "from ingot.shard import layout")
+    )
 
 
 def test_a_relative_import_in_a_package_file_is_resolved() -> None:
-    assert found_in("ingot.ir", "from . import node", "ingot/ir/__init__.py").imported == "ingot.ir.node"
+    assert (
+        found_in("ingot.ir", "from . import node", "ingot/ir/__init__.py").imported
+        == "ingot.ir.node"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,5 +20,10 @@ def test_is_clean(name: str) -> None:
     tool, *options = CHECKS[name]
     if find_spec(tool) is None:
         pytest.skip(f"{tool} is not installed")
-    done = subprocess.run([sys.executable, "-m", tool, *options], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", tool, *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr

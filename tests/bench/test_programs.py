@@ -8,7 +8,17 @@ import pytest
 from ingot.bench.libraries import LIBRARIES, Origin, installed
 from ingot.bench.libraries.numpy import OPS
 from ingot.bench.process import Process
-from ingot.bench.programs import EXACT, PROGRAMS, Array, Program, Tolerance, check, error_of, inputs_of, reference_of
+from ingot.bench.programs import (
+    EXACT,
+    PROGRAMS,
+    Array,
+    Program,
+    Tolerance,
+    check,
+    error_of,
+    inputs_of,
+    reference_of,
+)
 
 SMALL: Mapping[str, tuple[tuple[int, ...], ...]] = {
     "matmul": ((5, 7), (7, 3)),
@@ -41,11 +51,16 @@ def test_inputs_are_the_same_bytes_every_time() -> None:
     assert [a.tobytes() for a in first] == [b.tobytes() for b in second]
     assert [a.dtype for a in first] == [np.float32] * 5
     assert np.std(first[1]) == pytest.approx(0.03, rel=0.02)
-    assert inputs_of(PROGRAMS["gemm256"])[0].tobytes() != inputs_of(PROGRAMS["gemm512"])[0][:256, :256].tobytes()
+    assert (
+        inputs_of(PROGRAMS["gemm256"])[0].tobytes()
+        != inputs_of(PROGRAMS["gemm512"])[0][:256, :256].tobytes()
+    )
 
 
 # torch.compile takes a C++ compiler and a minute, and its programs are torch's
-@pytest.fixture(scope="module", params=[name for name in LIBRARIES if name != "torch.compile"])
+@pytest.fixture(
+    scope="module", params=[name for name in LIBRARIES if name != "torch.compile"]
+)
 def worker(request: pytest.FixtureRequest) -> Iterator[Process]:
     """A process for each library: torch and JAX bring threads that a test process should not have."""
     name = str(request.param)
@@ -79,7 +94,9 @@ def direct_conv(x: Array, w: Array) -> Array:
 
 def test_the_reference_convolution_is_the_direct_one() -> None:
     x, w = inputs_of(small("conv3x3"))
-    np.testing.assert_allclose(OPS["conv3x3"](x, w), direct_conv(x, w), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        OPS["conv3x3"](x, w), direct_conv(x, w), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_the_reference_attention_is_the_definition() -> None:

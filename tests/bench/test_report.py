@@ -7,13 +7,23 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ingot.bench.report import best_other, cell, conclusion, duration, json_report, table, troubles
+from ingot.bench.report import (
+    best_other,
+    cell,
+    conclusion,
+    duration,
+    json_report,
+    table,
+    troubles,
+)
 from ingot.bench.runner import Row, Status
 from ingot.cli import main
 
 
 def row(library: str, seconds: float, status: Status = Status.OK) -> Row:
-    return Row("gemm", library, 1, status, note="why", version="1.0", seconds=[seconds] * 9)
+    return Row(
+        "gemm", library, 1, status, note="why", version="1.0", seconds=[seconds] * 9
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,14 +48,21 @@ def test_cells() -> None:
 
 
 def test_the_best_other_is_right_and_not_us() -> None:
-    rows = [row("ingot", 1), row("numpy", 3), row("torch", 2), row("jax", 1, Status.WRONG)]
+    rows = [
+        row("ingot", 1),
+        row("numpy", 3),
+        row("torch", 2),
+        row("jax", 1, Status.WRONG),
+    ]
     best = best_other(rows)
     assert best is not None
     assert best.library == "torch"
 
 
 def test_conclusions() -> None:
-    assert "faster: 2.00x (2.00..2.00) numpy" in conclusion([row("numpy", 2), row("ingot", 1)])
+    assert "faster: 2.00x (2.00..2.00) numpy" in conclusion(
+        [row("numpy", 2), row("ingot", 1)]
+    )
     assert conclusion([row("numpy", 2), row("torch", 1)]) == "torch"
     assert conclusion([row("numpy", 2), row("ingot", 1, Status.WRONG)]) == ""
     assert conclusion([row("ingot", 1)]) == ""
@@ -53,7 +70,9 @@ def test_conclusions() -> None:
 
 def test_the_table_has_a_line_a_program() -> None:
     out = io.StringIO()
-    Console(file=out, width=200).print(table([row("numpy", 2), row("ingot", 1)], ["numpy", "ingot"], threads=1))
+    Console(file=out, width=200).print(
+        table([row("numpy", 2), row("ingot", 1)], ["numpy", "ingot"], threads=1)
+    )
     text = out.getvalue()
     assert "1 thread:" in text
     assert "gemm" in text
@@ -61,9 +80,13 @@ def test_the_table_has_a_line_a_program() -> None:
 
 
 def test_troubles_are_sentences() -> None:
-    assert troubles([row("numpy", 1), row("jax", 1, Status.FAILED), row("torch", 1, Status.ABSENT)]) == [
-        "gemm in jax, 1 threads: failed: why"
-    ]
+    assert troubles(
+        [
+            row("numpy", 1),
+            row("jax", 1, Status.FAILED),
+            row("torch", 1, Status.ABSENT),
+        ]
+    ) == ["gemm in jax, 1 threads: failed: why"]
 
 
 def test_json_holds_every_round() -> None:
@@ -77,7 +100,23 @@ def test_json_holds_every_round() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.json"
-    assert main(["bench", "tiny_add", "--libs", "numpy", "--rounds", "1", "--threads", "1", "--json", str(out)]) == 0
+    assert (
+        main(
+            [
+                "bench",
+                "tiny_add",
+                "--libs",
+                "numpy",
+                "--rounds",
+                "1",
+                "--threads",
+                "1",
+                "--json",
+                str(out),
+            ]
+        )
+        == 0
+    )
     assert "tiny_add" in capsys.readouterr().out
     assert json.loads(out.read_text())["rows"][0]["status"] == "ok"
 
@@ -96,6 +135,8 @@ def test_the_command_lists_programs(capsys: pytest.CaptureFixture[str]) -> None:
         (["--rounds", "0"], "--rounds: given 0, wanted 1 to "),
     ],
 )
-def test_mistakes_are_explained(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_explained(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["bench", *words]) == 1
     assert message in capsys.readouterr().err

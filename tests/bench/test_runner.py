@@ -57,7 +57,9 @@ class Actor:
 
 
 def rows_of(*workers: Actor, rounds: int = 3) -> list[Row]:
-    plan = Plan([ADD.name], [worker.library for worker in workers], threads=1, rounds=rounds)
+    plan = Plan(
+        [ADD.name], [worker.library for worker in workers], threads=1, rounds=rounds
+    )
     return run_program(ADD, workers, plan, lambda what: None)
 
 
@@ -65,9 +67,23 @@ def test_libraries_take_turns() -> None:
     log: list[str] = []
     rows_of(Actor("a", log), Actor("b", log))
     calls = [line.split()[0] for line in log if line.endswith("call")]
-    turns = [name for name, before in zip(calls, ["", *calls], strict=False) if name != before]
-    assert turns == ["a", "b", "a", "b", "a", "b"]  # prepare; then rounds that start with a, b, a
-    assert [line for line in log if line.endswith("result")] == ["a result", "b result"]
+    turns = [
+        name
+        for name, before in zip(calls, ["", *calls], strict=False)
+        if name != before
+    ]
+    assert turns == [
+        "a",
+        "b",
+        "a",
+        "b",
+        "a",
+        "b",
+    ]  # prepare; then rounds that start with a, b, a
+    assert [line for line in log if line.endswith("result")] == [
+        "a result",
+        "b result",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +97,9 @@ def test_libraries_take_turns() -> None:
         ("result lies", Status.WRONG, False),
     ],
 )
-def test_a_bad_row_costs_itself_only(fault: str, status: Status, killed: bool) -> None:
+def test_a_bad_row_costs_itself_only(
+    fault: str, status: Status, killed: bool
+) -> None:
     log: list[str] = []
     bad = Actor("bad", log, fault)
     good_row, bad_row = rows_of(Actor("good", log), bad)
@@ -111,7 +129,9 @@ def test_ticks_add_up() -> None:
 
 def state_of(pid: int) -> str:
     stat = Path(f"/proc/{pid}/stat")
-    return stat.read_text().rsplit(")", 1)[1].split()[0] if stat.exists() else "gone"
+    return (
+        stat.read_text().rsplit(")", 1)[1].split()[0] if stat.exists() else "gone"
+    )
 
 
 def wait_for(pid: int, states: str, seconds: float = 5.0) -> bool:
@@ -160,7 +180,12 @@ def test_a_killed_worker_is_reported() -> None:
 
 def test_a_worker_that_cannot_start_is_quoted() -> None:
     with Process("no_such_library", 1) as worker:
-        with pytest.raises(WorkerDied, match="status 1: KeyError: 'no_such_library'"), worker.awake():
+        with (
+            pytest.raises(
+                WorkerDied, match="status 1: KeyError: 'no_such_library'"
+            ),
+            worker.awake(),
+        ):
             pass
 
 
@@ -184,7 +209,9 @@ with Process("numpy", 1) as worker:
     print(worker.pid, flush=True)
     time.sleep(60)
 """
-    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
     assert wait_for(pid, "T t")

@@ -51,7 +51,10 @@ if __name__ == "__main__":
 
 
 def test_a_file_is_run_and_watched(
-    session: Session, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    session: Session,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = tmp_path / "program.py"
     file.write_text(FILE)

@@ -24,13 +24,17 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"ingot {ingot.__version__}\n"
 
 
-def test_an_unknown_command_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_explained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["fly"]) == 2
     assert "no command 'fly'; wanted one of " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         COMMANDS[name].load()(["--help"])
     assert ended.value.code == 0
@@ -45,7 +49,9 @@ def run_python(*words: str, **environment: str) -> subprocess.CompletedProcess[s
 
 
 def test_python_m_ingot_reports_a_bad_setting() -> None:
-    done = run_python("-m", "ingot", "env", DEBUG="loud", PYTHONPATH=":".join(sys.path))
+    done = run_python(
+        "-m", "ingot", "env", DEBUG="loud", PYTHONPATH=":".join(sys.path)
+    )
     assert done.returncode == 1
     assert done.stderr.startswith(
         "ingot env: SettingError: setting DEBUG: given 'loud', wanted a whole number"

@@ -38,7 +38,9 @@ def test_loop_trees_are_the_default(capsys: Capture) -> None:
 
 
 def test_other_languages_and_devices(capsys: Capture) -> None:
-    assert "__global__" in shown(capsys, LAYER, "--stage", "source", "--device", "CUDA")
+    assert "__global__" in shown(
+        capsys, LAYER, "--stage", "source", "--device", "CUDA"
+    )
     assert "int64_t" in shown(capsys, LAYER, "--stage", "source", "--language", "c")
     assert "# block" in shown(capsys, LAYER, "--stage", "tree", "--device", "CUDA")
 
@@ -85,7 +87,8 @@ def test_inputs_are_the_same_in_every_run() -> None:
     from ingot.cli.expression import tensors
 
     first, second = (
-        tensors("t(3), t(3), t(2, dtype='int32'), t(4, dtype='bool')") for _ in range(2)
+        tensors("t(3), t(3), t(2, dtype='int32'), t(4, dtype='bool')")
+        for _ in range(2)
     )
     assert [a.tolist() for a in first] == [b.tolist() for b in second]
     assert first[0].tolist() != first[1].tolist()

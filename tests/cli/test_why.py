@@ -15,7 +15,9 @@ def lines_of(expression: str, capsys: Capture) -> list[str]:
 
 
 def test_two_kernels_and_why(capsys: Capture) -> None:
-    lines = lines_of("ig.relu(t(64, 256) @ t(256, 512) + t(512)) @ t(512, 10)", capsys)
+    lines = lines_of(
+        "ig.relu(t(64, 256) @ t(256, 512) + t(512)) @ t(512, 10)", capsys
+    )
     heads = [line for line in lines if line.startswith("kernel")]
     assert heads == ["kernel 1 of 2: relu_add_matmul", "kernel 2 of 2: matmul"]
     stored = [line for line in lines if line.strip().startswith("stored")]
@@ -44,7 +46,9 @@ def test_prices_of_what_was_not_chosen(capsys: Capture) -> None:
 
 
 def test_an_intermediate_says_what_recomputing_costs(capsys: Capture) -> None:
-    lines = lines_of("(lambda y: (y @ y, y.sum()))(ig.relu(t(8, 8) @ t(8, 8)))", capsys)
+    lines = lines_of(
+        "(lambda y: (y @ y, y.sum()))(ig.relu(t(8, 8) @ t(8, 8)))", capsys
+    )
     assert any(
         "computing it in each reader again: a reduction for every element" in line
         for line in lines

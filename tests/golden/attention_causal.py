@@ -13,19 +13,10 @@ import numpy as np
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
-from ingot.kernel.moves import (
-    bind,
-    compute_at,
-    fuse,
-    layout,
-    reorder,
-    share,
-    split,
-    stage,
-    vector,
-)
+from ingot.kernel.moves import bind, fuse, reorder, split, vector
 from ingot.kernel.nest import Kernel, Reduce
 from ingot.kernel.reduction import online
+from ingot.kernel.staging import compute_at, layout, share, stage
 from tests.golden.case import Array, Sizes
 from tests.kernel.sketch import Sketch, exp
 

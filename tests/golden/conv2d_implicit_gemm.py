@@ -10,18 +10,9 @@ import numpy as np
 
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
-from ingot.kernel.moves import (
-    bind,
-    compute_at,
-    fuse,
-    layout,
-    reorder,
-    split,
-    stage,
-    unroll,
-    vector,
-)
+from ingot.kernel.moves import bind, fuse, reorder, split, unroll, vector
 from ingot.kernel.nest import Kernel, Reduce
+from ingot.kernel.staging import compute_at, layout, stage
 from tests.golden.case import Array, Sizes
 from tests.kernel.sketch import Sketch
 

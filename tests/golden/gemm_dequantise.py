@@ -13,16 +13,9 @@ import numpy as np
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope
-from ingot.kernel.moves import (
-    bind,
-    compute_at,
-    reorder,
-    split,
-    stage,
-    unroll,
-    vector,
-)
+from ingot.kernel.moves import bind, reorder, split, unroll, vector
 from ingot.kernel.nest import Kernel, Reduce
+from ingot.kernel.staging import compute_at, stage
 from tests.golden.case import Array, Sizes
 from tests.kernel.sketch import Sketch
 

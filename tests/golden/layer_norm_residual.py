@@ -9,8 +9,9 @@ import numpy as np
 
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
-from ingot.kernel.moves import bind, compute_at, share, stage
+from ingot.kernel.moves import bind
 from ingot.kernel.nest import Kernel, Reduce
+from ingot.kernel.staging import compute_at, share, stage
 from tests.golden.case import Array, Sizes
 from tests.golden.steps import lanes, vectors
 from tests.kernel.sketch import Sketch, sqrt

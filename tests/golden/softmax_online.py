@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ingot.ir.opcode import LoopKind
-from ingot.kernel.moves import bind, compute_at, split, unroll, vector
+from ingot.kernel.moves import bind, split, unroll, vector
 from ingot.kernel.nest import Kernel
 from ingot.kernel.reduction import online, rfactor
+from ingot.kernel.staging import compute_at
 from tests.golden.softmax import SIZES as SIZES
 from tests.golden.softmax import arguments as arguments
 from tests.golden.softmax import naive as naive

@@ -7,8 +7,9 @@ once. Sums run in 16 lanes and 4 vectors side by side.
 from __future__ import annotations
 
 from ingot.ir.opcode import LoopKind, Scope
-from ingot.kernel.moves import bind, compute_at, share, split, stage
+from ingot.kernel.moves import bind, split
 from ingot.kernel.nest import Kernel, Reduce
+from ingot.kernel.staging import compute_at, share, stage
 from tests.golden.softmax import SIZES as SIZES
 from tests.golden.softmax import arguments as arguments
 from tests.golden.softmax import naive as naive

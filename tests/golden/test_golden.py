@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ingot.kernel.decompose import decompose
-from ingot.kernel.tree import Built
+from ingot.kernel.launches import Built
 from tests.golden import (
     adam_group,
     attention_causal,

@@ -5,7 +5,16 @@ from __future__ import annotations
 from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType
 from ingot.ir.node import UOp
-from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg
+from ingot.ir.opcode import (
+    FoldArg,
+    KernelArg,
+    LoopArg,
+    LoopKind,
+    Ops,
+    ParamArg,
+    Scope,
+    StageArg,
+)
 
 
 def number(value: int) -> UOp:
@@ -24,7 +33,9 @@ def store(buffer: UOp, offset: UOp, value: UOp, *mask: UOp) -> UOp:
     return UOp(Ops.STORE, dt.void, (buffer, offset, value, *mask))
 
 
-def loop(axis: int, extent: UOp | int, *body: UOp, kind: LoopKind = LoopKind.LOOP) -> UOp:
+def loop(
+    axis: int, extent: UOp | int, *body: UOp, kind: LoopKind = LoopKind.LOOP
+) -> UOp:
     size = number(extent) if isinstance(extent, int) else extent
     return UOp(Ops.LOOP, dt.void, (size, *body), LoopArg(axis, kind))
 
@@ -33,17 +44,47 @@ def when(cond: UOp, *body: UOp) -> UOp:
     return UOp(Ops.WHEN, dt.void, (cond, *body))
 
 
-def stage(number_: int, size: UOp | int, scope: Scope = Scope.REGISTER, dtype: DType = dt.float32) -> UOp:
-    return UOp(Ops.STAGE, dtype, (number(size) if isinstance(size, int) else size,), StageArg(number_, scope, "s"))
+def stage(
+    number_: int,
+    size: UOp | int,
+    scope: Scope = Scope.REGISTER,
+    dtype: DType = dt.float32,
+) -> UOp:
+    return UOp(
+        Ops.STAGE,
+        dtype,
+        (number(size) if isinstance(size, int) else size,),
+        StageArg(number_, scope, "s"),
+    )
 
 
-def fold(axis: int, extent: int, target: UOp, value: UOp, combine: UOp, kind: LoopKind = LoopKind.VECTOR) -> UOp:
-    return UOp(Ops.FOLD, dt.void, (number(extent), target, value, combine), FoldArg(axis, kind, 1))
+def fold(
+    axis: int,
+    extent: int,
+    target: UOp,
+    value: UOp,
+    combine: UOp,
+    kind: LoopKind = LoopKind.VECTOR,
+) -> UOp:
+    return UOp(
+        Ops.FOLD,
+        dt.void,
+        (number(extent), target, value, combine),
+        FoldArg(axis, kind, 1),
+    )
 
 
-def kernel(name: str, params: tuple[UOp, ...], sizes: tuple[UOp, ...], *body: UOp, chunks: UOp | int = 1) -> UOp:
+def kernel(
+    name: str,
+    params: tuple[UOp, ...],
+    sizes: tuple[UOp, ...],
+    *body: UOp,
+    chunks: UOp | int = 1,
+) -> UOp:
     count = number(chunks) if isinstance(chunks, int) else chunks
-    return UOp(Ops.KERNEL, dt.void, body, KernelArg(name, params, sizes, count, number(0)))
+    return UOp(
+        Ops.KERNEL, dt.void, body, KernelArg(name, params, sizes, count, number(0))
+    )
 
 
 def mulacc(a: UOp, b: UOp, c: UOp) -> UOp:
@@ -58,11 +99,17 @@ def gemm(lanes: int) -> UOp:
     total = stage(0, lanes)
     column = j * lanes + lane
     zero = store(total, lane, UOp.const(dt.float32, 0.0))
-    step = store(total, lane, mulacc(load(a, i * n + k), load(b, k * n + column), load(total, lane)))
+    step = store(
+        total,
+        lane,
+        mulacc(load(a, i * n + k), load(b, k * n + column), load(total, lane)),
+    )
     done = store(c, i * n + column, load(total, lane))
     vector = [loop(3, lanes, s, kind=LoopKind.VECTOR) for s in (zero, step, done)]
     inner = loop(1, n // lanes, total, vector[0], loop(2, n, vector[1]), vector[2])
-    return kernel("gemm", (a, b, c), (n,), loop(0, n, inner, kind=LoopKind.CHUNK), chunks=n)
+    return kernel(
+        "gemm", (a, b, c), (n,), loop(0, n, inner, kind=LoopKind.CHUNK), chunks=n
+    )
 
 
 def row_sum(lanes: int) -> UOp:
@@ -80,8 +127,18 @@ def row_sum(lanes: int) -> UOp:
         total,
         result,
         loop(2, lanes, store(total, lane, zero), kind=LoopKind.VECTOR),
-        loop(1, (columns + (lanes - 1)) // lanes, loop(2, lanes, step, kind=LoopKind.VECTOR)),
+        loop(
+            1,
+            (columns + (lanes - 1)) // lanes,
+            loop(2, lanes, step, kind=LoopKind.VECTOR),
+        ),
         fold(3, lanes, load(result, number(0)), load(total, UOp.axis(3)), combine),
         store(out, i, load(result, number(0))),
     )
-    return kernel("row_sum", (x, out), (rows, columns), loop(0, rows, *body, kind=LoopKind.CHUNK), chunks=rows)
+    return kernel(
+        "row_sum",
+        (x, out),
+        (rows, columns),
+        loop(0, rows, *body, kind=LoopKind.CHUNK),
+        chunks=rows,
+    )

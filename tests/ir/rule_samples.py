@@ -16,7 +16,18 @@ from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType, Scalar
 from ingot.ir.interpret import interpret
 from ingot.ir.node import UOp
-from ingot.ir.opcode import BINARY, CASTS, COMPARE, TERNARY, UNARY, AxisArg, ConstArg, Ops, ParamArg, VarArg
+from ingot.ir.opcode import (
+    BINARY,
+    CASTS,
+    COMPARE,
+    TERNARY,
+    UNARY,
+    AxisArg,
+    ConstArg,
+    Ops,
+    ParamArg,
+    VarArg,
+)
 from ingot.ir.pattern import Order, Rule, UPat
 from ingot.ir.rewrite import substitute
 from ingot.ir.text import expr_text
@@ -24,7 +35,18 @@ from ingot.ir.text import expr_text
 VALUES = tuple(d for d in dt.ALL if d is not dt.void)
 FLOATS = tuple(d for d in VALUES if d.is_float)
 INTS = tuple(d for d in VALUES if d.is_int)
-_FLOAT_ONLY = {Ops.RECIP, Ops.SQRT, Ops.FDIV, Ops.EXP, Ops.EXP2, Ops.LOG, Ops.LOG2, Ops.SIN, Ops.TANH, Ops.ERF}
+_FLOAT_ONLY = {
+    Ops.RECIP,
+    Ops.SQRT,
+    Ops.FDIV,
+    Ops.EXP,
+    Ops.EXP2,
+    Ops.LOG,
+    Ops.LOG2,
+    Ops.SIN,
+    Ops.TANH,
+    Ops.ERF,
+}
 _BITS = {Ops.AND, Ops.OR, Ops.XOR, Ops.NOT}
 _SHIFTS = {Ops.SHL, Ops.SHR}
 
@@ -55,12 +77,43 @@ class Sampler:
         if dtype is dt.boolean:
             return self.random.random() < 0.5
         if dtype.is_float:
-            edge = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 0.5, 3.0, 1e-40, 65504.0, 2.0**-24, 1e38]
-            return self.random.choice([*edge, self.random.uniform(-4, 4), self.random.gauss(0, 1e3)])
+            edge = [
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                math.inf,
+                -math.inf,
+                math.nan,
+                0.5,
+                3.0,
+                1e-40,
+                65504.0,
+                2.0**-24,
+                1e38,
+            ]
+            return self.random.choice(
+                [*edge, self.random.uniform(-4, 4), self.random.gauss(0, 1e3)]
+            )
         if dtype is dt.index:
-            return self.random.choice([0, 1, 2, 3, 4, 6, 8, 12, 16, -1, -4, self.random.randint(-40, 40)])
+            return self.random.choice(
+                [0, 1, 2, 3, 4, 6, 8, 12, 16, -1, -4, self.random.randint(-40, 40)]
+            )
         low, high = int(dt.least(dtype)), int(dt.greatest(dtype))
-        return self.random.choice([0, 1, 2, 3, 7, low, high, low + 1, high - 1, self.random.randint(low, high)])
+        return self.random.choice(
+            [
+                0,
+                1,
+                2,
+                3,
+                7,
+                low,
+                high,
+                low + 1,
+                high - 1,
+                self.random.randint(low, high),
+            ]
+        )
 
     def constant(self, dtype: DType) -> UOp:
         return UOp.const(dtype, self.number(dtype))
@@ -78,21 +131,35 @@ class Sampler:
 
     def narrow(self, dtype: DType) -> tuple[int, int]:
         low = max(int(self.number(dtype)), int(dt.least(dtype)))
-        return low, min(low + self.random.choice([0, 1, 5, 100]), int(dt.greatest(dtype)))
+        return low, min(
+            low + self.random.choice([0, 1, 5, 100]), int(dt.greatest(dtype))
+        )
 
     def index_leaf(self, kind: float) -> UOp:
         """Variables and loop counters, now and then in a sum, a division or a minimum."""
         self.count += 1
         low = self.random.choice([0, 0, 0, 1, -7])
-        variable = UOp.variable(f"v{self.count}", low, low + self.random.choice([0, 3, 15, 100]))
+        variable = UOp.variable(
+            f"v{self.count}", low, low + self.random.choice([0, 3, 15, 100])
+        )
         if kind < 0.5:
             return variable
         if kind < 0.7:
-            size = UOp.variable(f"n{self.count}", 1, 20) if kind < 0.6 else UOp.const(dt.index, 8)
+            size = (
+                UOp.variable(f"n{self.count}", 1, 20)
+                if kind < 0.6
+                else UOp.const(dt.index, 8)
+            )
             return UOp.axis(self.count, extent=size)
         other = self.index_leaf(self.random.random() * 0.7)
         step = self.random.choice([2, 3, 4, 16])
-        makes = (variable * step + other, variable // step, other % step, variable - other, variable.minimum(other))
+        makes = (
+            variable * step + other,
+            variable // step,
+            other % step,
+            variable - other,
+            variable.minimum(other),
+        )
         return self.random.choice(makes)
 
     # --- nodes ----------------------------------------------------------------------------------------------------
@@ -137,13 +204,20 @@ class Sampler:
             return self.free_node(op, p)
         return self.with_sources(op, p, dtype, names)
 
-    def with_sources(self, op: Ops, p: UPat, dtype: DType, names: dict[str, UOp]) -> UOp:
+    def with_sources(
+        self, op: Ops, p: UPat, dtype: DType, names: dict[str, UOp]
+    ) -> UOp:
         assert p.src is not None
         inner = self.source_type(op, p, dtype)
-        src = [self.node(s, dt.boolean if op is Ops.WHERE and k == 0 else inner, names) for k, s in enumerate(p.src)]
+        src = [
+            self.node(s, dt.boolean if op is Ops.WHERE and k == 0 else inner, names)
+            for k, s in enumerate(p.src)
+        ]
         if p.order is Order.ANY and self.random.random() < 0.5:
             src.reverse()
-        return UOp(op, _result_type(op, src, self.cast_type(op, dtype, src)), tuple(src))
+        return UOp(
+            op, _result_type(op, src, self.cast_type(op, dtype, src)), tuple(src)
+        )
 
     def source_type(self, op: Ops, p: UPat, dtype: DType) -> DType:
         if op in CASTS:
@@ -156,30 +230,48 @@ class Sampler:
 
     def cast_type(self, op: Ops, dtype: DType, src: list[UOp]) -> DType:
         if op is Ops.BITCAST:
-            return self.random.choice([d for d in VALUES if d.bits == src[0].dtype.bits and d is not dt.boolean])
+            return self.random.choice(
+                [
+                    d
+                    for d in VALUES
+                    if d.bits == src[0].dtype.bits and d is not dt.boolean
+                ]
+            )
         return self.random.choice(VALUES) if op is Ops.CAST else dtype
 
     def free_node(self, op: Ops, p: UPat) -> UOp:
         """An opcode over sources of its own choice: constants if the pattern says so."""
-        wanted = [d for d in types_of(op) if p.dtype is None or op in CASTS | COMPARE or d in p.dtype]
+        wanted = [
+            d
+            for d in types_of(op)
+            if p.dtype is None or op in CASTS | COMPARE or d in p.dtype
+        ]
         dtype = self.random.choice(wanted)
         count = 1 if op in UNARY | CASTS else 3 if op in TERNARY else 2
         make = self.constant if p.src is not None else self.leaf
-        kinds = [dt.boolean if op is Ops.WHERE and k == 0 else dtype for k in range(count)]
+        kinds = [
+            dt.boolean if op is Ops.WHERE and k == 0 else dtype
+            for k in range(count)
+        ]
         src = [make(kind) for kind in kinds]
         result = self.cast_type(op, dtype, src)
         return UOp(op, _result_type(op, src, result), tuple(src))
 
     # --- values ---------------------------------------------------------------------------------------------------
 
-    def values(self, nodes: list[UOp]) -> tuple[dict[UOp, Any], dict[str, int], dict[UOp, UOp]]:
+    def values(
+        self, nodes: list[UOp]
+    ) -> tuple[dict[UOp, Any], dict[str, int], dict[UOp, UOp]]:
         """Values of parameters, of variables by name, and constants in place of loop counters."""
         params: dict[UOp, Any] = {}
         sizes: dict[str, int] = {}
         counters: dict[UOp, UOp] = {}
         for node in nodes:
             if node.op is Ops.PARAM:
-                bits = np.array(dt.to_bits(node.dtype, self.number(node.dtype)), f"u{node.dtype.itemsize}")
+                bits = np.array(
+                    dt.to_bits(node.dtype, self.number(node.dtype)),
+                    f"u{node.dtype.itemsize}",
+                )
                 params[node] = bits.view(dt.to_numpy(node.dtype))
             elif node.op is Ops.DEFINE_VAR:
                 assert isinstance(node.arg, VarArg)
@@ -196,7 +288,11 @@ class Sampler:
 
 
 def _type_sets(p: UPat) -> list[set[DType]]:
-    own = [set(p.dtype)] if p.dtype is not None and (p.op is None or p.src is None) else []
+    own = (
+        [set(p.dtype)]
+        if p.dtype is not None and (p.op is None or p.src is None)
+        else []
+    )
     return own + [found for s in p.src or () for found in _type_sets(s)]
 
 
@@ -217,11 +313,17 @@ def _result_type(op: Ops, src: list[UOp], asked: DType) -> DType:
 def well_typed(root: UOp) -> bool:
     """The sampler may mix types that a rule never meets."""
     for node in root.toposort():
-        if node.op in BINARY | {Ops.MULACC} and len({s.dtype for s in node.src}) > 1:
+        if (
+            node.op in BINARY | {Ops.MULACC}
+            and len({s.dtype for s in node.src}) > 1
+        ):
             return False
         if node.op in UNARY | BINARY and node.src[0].dtype not in types_of(node.op):
             return False
-        if node.op is Ops.WHERE and (node.src[0].dtype is not dt.boolean or node.src[1].dtype is not node.src[2].dtype):
+        if node.op is Ops.WHERE and (
+            node.src[0].dtype is not dt.boolean
+            or node.src[1].dtype is not node.src[2].dtype
+        ):
             return False
     return True
 
@@ -233,7 +335,9 @@ def same(a: Any, b: Any, dtype: DType) -> bool:
     elif dtype.is_float:
         a, b = float(a), float(b)
     if dtype.is_float:
-        return (a != a and b != b) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+        return (a != a and b != b) or (
+            a == b and math.copysign(1, a) == math.copysign(1, b)
+        )
     return bool(a == b)
 
 

@@ -39,7 +39,15 @@ def test_negative_coefficients() -> None:
 
 @pytest.mark.parametrize(
     "expr",
-    [U * V, U * U, U // 4, (U + V) % 3, U.minimum(V), UOp(Ops.LOAD, dt.index, (P, U)), (U < 3).where(U, V)],
+    [
+        U * V,
+        U * U,
+        U // 4,
+        (U + V) % 3,
+        U.minimum(V),
+        UOp(Ops.LOAD, dt.index, (P, U)),
+        (U < 3).where(U, V),
+    ],
 )
 def test_not_affine(expr: UOp) -> None:
     assert split_affine(expr, (U, V)) is None

@@ -76,15 +76,25 @@ def test_index_expressions(given: UOp, wanted: UOp) -> None:
         (((U * N + V) * M + W) % M, {V: N, W: M}, W),
         (U < N, {U: N}, UOp.const(dt.boolean, True)),
         (U * 16 + V < N, {U: N // 16, V: 16}, UOp.const(dt.boolean, True)),
-        (U * 16 + V < N // 16 * 16, {U: N // 16, V: 16}, UOp.const(dt.boolean, True)),
-        (U * 16 + V < N, {V: (N - U * 16).minimum(16)}, UOp.const(dt.boolean, True)),
+        (
+            U * 16 + V < N // 16 * 16,
+            {U: N // 16, V: 16},
+            UOp.const(dt.boolean, True),
+        ),
+        (
+            U * 16 + V < N,
+            {V: (N - U * 16).minimum(16)},
+            UOp.const(dt.boolean, True),
+        ),
         (U.minimum(N - 1), {U: N}, U),
         (U * M + V < N * M, {U: N, V: M}, UOp.const(dt.boolean, True)),
         ((U * M + V) < M * N + 1, {U: N}, U * M + V < M * N + 1),
     ],
     ids=lambda node: expr_text(node) if isinstance(node, UOp) else "",
 )
-def test_what_loops_tell(given: UOp, extents: dict[UOp, UOp | int], wanted: UOp) -> None:
+def test_what_loops_tell(
+    given: UOp, extents: dict[UOp, UOp | int], wanted: UOp
+) -> None:
     made = simplify(given, extents)
     assert expr_text(made) == expr_text(wanted)
     assert made is wanted
@@ -108,7 +118,16 @@ def test_a_tree_supplies_its_extents() -> None:
 
 
 def test_floats_keep_ieee() -> None:
-    for kept in (F * 0.0, F / F, F - F, F + 0.0, 0.0 - F, F.eq(F), F * 3.0 + F, (F + 1.0) + 2.0):
+    for kept in (
+        F * 0.0,
+        F / F,
+        F - F,
+        F + 0.0,
+        0.0 - F,
+        F.eq(F),
+        F * 3.0 + F,
+        (F + 1.0) + 2.0,
+    ):
         assert simplify(kept) is kept
     assert simplify(F * 1.0) is F
     assert simplify(F + -0.0) is F
@@ -124,9 +143,15 @@ def test_constants_fold_to_the_bit() -> None:
     assert simplify(third).value == 0.3333333432674408
     minus = simplify(-UOp.const(dt.float32, 0.0))
     assert minus is UOp.const(dt.float32, -0.0)
-    assert simplify(UOp.const(dt.int8, 127) + UOp.const(dt.int8, 1)) is UOp.const(dt.int8, -128)
-    assert simplify(UOp.const(dt.int32, -7) // UOp.const(dt.int32, 2)) is UOp.const(dt.int32, -4)
-    assert simplify(UOp.const(dt.int32, 7) % UOp.const(dt.int32, 0)) is UOp.const(dt.int32, 0)
+    assert simplify(UOp.const(dt.int8, 127) + UOp.const(dt.int8, 1)) is UOp.const(
+        dt.int8, -128
+    )
+    assert simplify(UOp.const(dt.int32, -7) // UOp.const(dt.int32, 2)) is UOp.const(
+        dt.int32, -4
+    )
+    assert simplify(UOp.const(dt.int32, 7) % UOp.const(dt.int32, 0)) is UOp.const(
+        dt.int32, 0
+    )
     bits = UOp.const(dt.float32, 1.0).bitcast(dt.int32)
     assert simplify(bits) is UOp.const(dt.int32, 0x3F800000)
     left = UOp(Ops.EXP, dt.float32, (UOp.const(dt.float32, 1.0),))
@@ -173,29 +198,68 @@ def _random_index(rng: random.Random, depth: int, leaves: list[UOp]) -> UOp:
     a = _random_index(rng, depth - 1, leaves)
     b = _random_index(rng, depth - 1, leaves)
     number = rng.choice([1, 2, 3, 4, 8, 16])
-    makes = [a + b, a - b, a * number, a // number, a % number, a.minimum(b), a.maximum(b), (a < b).where(a, b)]
-    return rng.choice([*makes, a * b if depth < 3 else a + b, a // b, a % b, (a // b) * b + a % b])
+    makes = [
+        a + b,
+        a - b,
+        a * number,
+        a // number,
+        a % number,
+        a.minimum(b),
+        a.maximum(b),
+        (a < b).where(a, b),
+    ]
+    return rng.choice(
+        [*makes, a * b if depth < 3 else a + b, a // b, a % b, (a // b) * b + a % b]
+    )
 
 
 def test_random_expressions_keep_their_value() -> None:
     rng = random.Random(5)
     for _ in range(250):
-        extents: dict[UOp, UOp | int] = {U: rng.randint(1, 9), V: rng.choice([4, 16]), W: N}
+        extents: dict[UOp, UOp | int] = {
+            U: rng.randint(1, 9),
+            V: rng.choice([4, 16]),
+            W: N,
+        }
         node = _random_index(rng, rng.randint(1, 4), [X, N, U, V, W])
         made = simplify(node, extents)
         for _ in range(6):
-            sizes = {"x": rng.choice([0, 1000, rng.randint(0, 1000)]), "n": rng.choice([1, 2, 3, 16, 4096])}
-            at = {a: UOp.const(dt.index, _below(rng, e, sizes)) for a, e in extents.items()}
+            sizes = {
+                "x": rng.choice([0, 1000, rng.randint(0, 1000)]),
+                "n": rng.choice([1, 2, 3, 16, 4096]),
+            }
+            at = {
+                a: UOp.const(dt.index, _below(rng, e, sizes))
+                for a, e in extents.items()
+            }
             before = interpret(substitute(node, at), sizes=sizes)
             after = interpret(substitute(made, at), sizes=sizes)
-            assert before == after, f"{expr_text(node)} became {expr_text(made)} at {sizes} {at}"
+            assert before == after, (
+                f"{expr_text(node)} became {expr_text(made)} at {sizes} {at}"
+            )
 
 
-DIVISORS = [0, 1, 3, 12, -1, -4, *(UOp.variable("d", lo, hi) for lo, hi in ((0, 5), (-3, 3), (1, 9), (-9, -1)))]
+DIVISORS = [
+    0,
+    1,
+    3,
+    12,
+    -1,
+    -4,
+    *(UOp.variable("d", lo, hi) for lo, hi in ((0, 5), (-3, 3), (1, 9), (-9, -1))),
+]
 
 
-@pytest.mark.parametrize("divisor", DIVISORS, ids=lambda d: str(d) if isinstance(d, int) else str(d.bounds))
-@pytest.mark.parametrize("second", DIVISORS, ids=lambda d: str(d) if isinstance(d, int) else str(d.bounds))
+@pytest.mark.parametrize(
+    "divisor",
+    DIVISORS,
+    ids=lambda d: str(d) if isinstance(d, int) else str(d.bounds),
+)
+@pytest.mark.parametrize(
+    "second",
+    DIVISORS,
+    ids=lambda d: str(d) if isinstance(d, int) else str(d.bounds),
+)
 def test_divisors_of_any_sign(divisor: UOp | int, second: UOp | int) -> None:
     """Zero divides too, and gives 0: quotient and remainder then make no whole."""
     rng = random.Random(1)
@@ -203,7 +267,9 @@ def test_divisors_of_any_sign(divisor: UOp | int, second: UOp | int) -> None:
     e = (
         UOp.const(dt.index, second)
         if isinstance(second, int)
-        else substitute(second, {}).replace(arg=VarArg("e", int(second.vmin), int(second.vmax)))
+        else substitute(second, {}).replace(
+            arg=VarArg("e", int(second.vmin), int(second.vmax))
+        )
     )
     x = X - 500
     forms = [
@@ -221,9 +287,18 @@ def test_divisors_of_any_sign(divisor: UOp | int, second: UOp | int) -> None:
     for node in forms:
         made = simplify(node)
         for _ in range(8):
-            sizes = {"x": rng.randint(0, 1000), "d": _inside(rng, d), "e": _inside(rng, e)}
-            before, after = interpret(node, sizes=sizes), interpret(made, sizes=sizes)
-            assert before == after, f"{expr_text(node)} became {expr_text(made)} at {sizes}"
+            sizes = {
+                "x": rng.randint(0, 1000),
+                "d": _inside(rng, d),
+                "e": _inside(rng, e),
+            }
+            before, after = (
+                interpret(node, sizes=sizes),
+                interpret(made, sizes=sizes),
+            )
+            assert before == after, (
+                f"{expr_text(node)} became {expr_text(made)} at {sizes}"
+            )
 
 
 def _inside(rng: random.Random, node: UOp) -> int:

@@ -12,7 +12,18 @@ from ingot.ir import dtype as dt
 from ingot.ir.interpret import interpret
 from ingot.ir.node import UOp
 from ingot.ir.opcode import AxesArg, BufferArg, OpArg, Ops, ReduceArg, WindowArg
-from ingot.ir.region import call, extern, function, if_, param, register_extern, scan, size_of, sizes, while_
+from ingot.ir.region import (
+    call,
+    extern,
+    function,
+    if_,
+    param,
+    register_extern,
+    scan,
+    size_of,
+    sizes,
+    while_,
+)
 from ingot.ir.shape import NAMED
 
 RNG = np.random.default_rng(0)
@@ -35,18 +46,31 @@ def run(node: UOp) -> np.ndarray:
 
 def reduced(x: UOp, axes: tuple[int, ...], init: float, op: Ops) -> UOp:
     left, right = UOp.state(x.dtype, 0), UOp.state(x.dtype, 1)
-    return UOp(Ops.REDUCE, x.dtype, (x, UOp.const(x.dtype, init), left.alu(op, right)), ReduceArg(axes))
+    return UOp(
+        Ops.REDUCE,
+        x.dtype,
+        (x, UOp.const(x.dtype, init), left.alu(op, right)),
+        ReduceArg(axes),
+    )
 
 
 def test_elementwise() -> None:
     np.testing.assert_array_equal(run(X * Y + X), A * (A + 1) + A)
     np.testing.assert_array_equal(run((X < Y).where(X, -X)), A)
-    np.testing.assert_array_equal(run(X.cast(dt.int32)), np.trunc(A).astype(np.int32))
+    np.testing.assert_array_equal(
+        run(X.cast(dt.int32)), np.trunc(A).astype(np.int32)
+    )
 
 
 @pytest.mark.parametrize(
     ("op", "function_"),
-    [(Ops.EXP, np.exp), (Ops.LOG2, np.log2), (Ops.SIN, np.sin), (Ops.TANH, np.tanh), (Ops.FLOOR, np.floor)],
+    [
+        (Ops.EXP, np.exp),
+        (Ops.LOG2, np.log2),
+        (Ops.SIN, np.sin),
+        (Ops.TANH, np.tanh),
+        (Ops.FLOOR, np.floor),
+    ],
 )
 def test_functions(op: Ops, function_: np.ufunc) -> None:
     with np.errstate(all="ignore"):
@@ -60,21 +84,35 @@ def test_erf() -> None:
 
 def test_movement() -> None:
     np.testing.assert_array_equal(run(moved(Ops.RESHAPE, 3, 8)), A.reshape(3, 8))
-    np.testing.assert_array_equal(run(UOp(Ops.PERMUTE, dt.float32, (X,), AxesArg((1, 0)))), A.T)
-    np.testing.assert_array_equal(run(UOp(Ops.FLIP, dt.float32, (X,), AxesArg((1,)))), A[:, ::-1])
-    np.testing.assert_array_equal(run(moved(Ops.PAD, 1, 2, 0, 3)), np.pad(A, ((1, 2), (0, 3))))
+    np.testing.assert_array_equal(
+        run(UOp(Ops.PERMUTE, dt.float32, (X,), AxesArg((1, 0)))), A.T
+    )
+    np.testing.assert_array_equal(
+        run(UOp(Ops.FLIP, dt.float32, (X,), AxesArg((1,)))), A[:, ::-1]
+    )
+    np.testing.assert_array_equal(
+        run(moved(Ops.PAD, 1, 2, 0, 3)), np.pad(A, ((1, 2), (0, 3)))
+    )
     np.testing.assert_array_equal(run(moved(Ops.SHRINK, 1, 3, 0, 5)), A[1:3, 0:5])
     np.testing.assert_array_equal(run(moved(Ops.STRIDE, 2, 5)), A[::2, ::5])
     wide = moved(Ops.EXPAND, 4, 6, 5, x=moved(Ops.RESHAPE, 4, 6, 1))
     np.testing.assert_array_equal(run(wide), np.repeat(A[:, :, None], 5, 2))
     window = UOp(Ops.WINDOW, dt.float32, (X, UOp.const(dt.index, 3)), WindowArg(1))
-    np.testing.assert_array_equal(run(window), np.stack([A[:, k : k + 4] for k in range(3)], -1))
+    np.testing.assert_array_equal(
+        run(window), np.stack([A[:, k : k + 4] for k in range(3)], -1)
+    )
 
 
 def test_reductions() -> None:
-    np.testing.assert_allclose(run(reduced(X, (1,), 0.0, Ops.ADD)), A.sum(1), rtol=1e-6)
-    np.testing.assert_array_equal(run(reduced(X, (0, 1), -math.inf, Ops.MAX)), A.max())
-    np.testing.assert_allclose(run(reduced(X, (0,), 1.0, Ops.MUL)), A.prod(0), rtol=1e-6)
+    np.testing.assert_allclose(
+        run(reduced(X, (1,), 0.0, Ops.ADD)), A.sum(1), rtol=1e-6
+    )
+    np.testing.assert_array_equal(
+        run(reduced(X, (0, 1), -math.inf, Ops.MAX)), A.max()
+    )
+    np.testing.assert_allclose(
+        run(reduced(X, (0,), 1.0, Ops.MUL)), A.prod(0), rtol=1e-6
+    )
 
 
 def test_reduction_runs_in_order() -> None:
@@ -87,19 +125,28 @@ def test_reduction_runs_in_order() -> None:
 def test_an_empty_reduction_is_its_init() -> None:
     x = param(0, dt.float32, (0, 3))
     np.testing.assert_array_equal(
-        interpret(reduced(x, (0,), -math.inf, Ops.MAX), {x: np.zeros((0, 3), np.float32)}), np.full(3, -np.inf)
+        interpret(
+            reduced(x, (0,), -math.inf, Ops.MAX), {x: np.zeros((0, 3), np.float32)}
+        ),
+        np.full(3, -np.inf),
     )
 
 
 def test_tuple_state_is_argmax() -> None:
-    best, place, value, index = (UOp.state(d, k) for k, d in enumerate([dt.float32, dt.int32] * 2))
+    best, place, value, index = (
+        UOp.state(d, k) for k, d in enumerate([dt.float32, dt.int32] * 2)
+    )
     better = best < value
     x, number = param(0, dt.float32, (3, 5)), param(1, dt.int32, (3, 5))
     combine = (better.where(value, best), better.where(index, place))
     inits = (UOp.const(dt.float32, -math.inf), UOp.const(dt.int32, -1))
-    node = UOp(Ops.REDUCE, dt.float32, (x, number, *inits, *combine), ReduceArg((1,), 2))
+    node = UOp(
+        Ops.REDUCE, dt.float32, (x, number, *inits, *combine), ReduceArg((1,), 2)
+    )
     given = RNG.normal(size=(3, 5)).astype(np.float32)
-    made = interpret(node, {x: given, number: np.tile(np.arange(5, dtype=np.int32), (3, 1))})
+    made = interpret(
+        node, {x: given, number: np.tile(np.arange(5, dtype=np.int32), (3, 1))}
+    )
     np.testing.assert_array_equal(made[0], given.max(1))
     np.testing.assert_array_equal(made[1], given.argmax(1))
 
@@ -108,7 +155,9 @@ def test_symbolic_sizes() -> None:
     x = param(0, dt.float32, (N, 3))
     given = RNG.normal(size=(5, 3)).astype(np.float32)
     flat = UOp(Ops.RESHAPE, dt.float32, (x, N * 3))
-    np.testing.assert_array_equal(interpret(flat, {x: given}, sizes={"n": 5}), given.reshape(-1))
+    np.testing.assert_array_equal(
+        interpret(flat, {x: given}, sizes={"n": 5}), given.reshape(-1)
+    )
     bound = UOp(Ops.RESHAPE, dt.float32, (x, N.bind(5) * 3))
     np.testing.assert_array_equal(interpret(bound, {x: given}), given.reshape(-1))
     with pytest.raises(ArgumentError, match="variable n"):
@@ -129,11 +178,15 @@ def test_versions_of_a_buffer() -> None:
     values = {buffer: A * 0, X: A}
     np.testing.assert_array_equal(interpret(after, values), A + 1)
     np.testing.assert_array_equal(interpret(after.sink(buffer), values)[1], A * 0)
-    np.testing.assert_array_equal(interpret(UOp(Ops.CONTIGUOUS, dt.float32, (X,)), {X: A}), A)
+    np.testing.assert_array_equal(
+        interpret(UOp(Ops.CONTIGUOUS, dt.float32, (X,)), {X: A}), A
+    )
 
 
 def test_named_operations_are_lowered() -> None:
-    NAMED.setdefault("interpret_test_square", lambda arg, src: ((src[0].dtype, src[0].shape),))
+    NAMED.setdefault(
+        "interpret_test_square", lambda arg, src: ((src[0].dtype, src[0].shape),)
+    )
     node = UOp(Ops.OP, dt.float32, (X + 1,), OpArg("interpret_test_square"))
     made = interpret(node, {X: A}, lower=lambda u: u.src[0] * u.src[0])
     np.testing.assert_array_equal(made, (A + 1) * (A + 1))
@@ -151,7 +204,11 @@ def test_calls_of_calls() -> None:
 
 def test_a_function_may_close_over_nothing() -> None:
     with pytest.raises(ArgumentError, match="from outside"):
-        function("open", (param(0, dt.float32),), (param(0, dt.float32) + param(1, dt.float32),))
+        function(
+            "open",
+            (param(0, dt.float32),),
+            (param(0, dt.float32) + param(1, dt.float32),),
+        )
     shift = UOp.const(dt.float32, 1.0) + X.replace(src=())
     made = function("by_position", (X.replace(src=()),), (shift,))
     assert interpret(call(made, UOp.const(dt.float32, 2.0))[0]) == 3.0
@@ -182,14 +239,18 @@ def test_scan_is_cumsum() -> None:
     xs = param(0, dt.float32, (5,))
     given = RNG.normal(size=5).astype(np.float32)
     last, sums = scan(body, (UOp.const(dt.float32, 0.0),), (xs,))
-    np.testing.assert_allclose(interpret(sums, {xs: given}), np.cumsum(given), rtol=1e-6)
+    np.testing.assert_allclose(
+        interpret(sums, {xs: given}), np.cumsum(given), rtol=1e-6
+    )
     assert interpret(last, {xs: given}) == interpret(sums, {xs: given})[-1]
     assert sums.shape == (5,)
 
 
 def test_extern_and_sizes_known_late() -> None:
     """nonzero gives as many numbers as it finds: at most 6, and SIZE_OF says how many."""
-    register_extern("interpret_test_nonzero", lambda x: np.flatnonzero(x).astype(np.int64))
+    register_extern(
+        "interpret_test_nonzero", lambda x: np.flatnonzero(x).astype(np.int64)
+    )
     x = param(0, dt.float32, (6,))
     (found,) = extern("interpret_test_nonzero", (x,), (("int64", (6,)),))
     given = np.array([0, 1, 0, 2, 3, 0], np.float32)
@@ -197,7 +258,11 @@ def test_extern_and_sizes_known_late() -> None:
     assert interpret(size_of(found, 0) * 2, {x: given}) == 6
     values, vectors = extern("eigh", (X,), (("float32", (4,)), ("float32", (4, 4))))
     square = np.eye(4, 6, dtype=np.float32)
-    made = interpret(values.sink(vectors), {X: square}, externs={"eigh": lambda x: np.linalg.eigh(x @ x.T)})
+    made = interpret(
+        values.sink(vectors),
+        {X: square},
+        externs={"eigh": lambda x: np.linalg.eigh(x @ x.T)},
+    )
     np.testing.assert_array_equal(made[0], np.ones(4))
     with pytest.raises(ArgumentError, match="extern 'eigh'"):
         interpret(values, {X: square})
@@ -219,4 +284,6 @@ def test_a_deep_chain() -> None:
     node = x
     for _ in range(20_000):
         node = UOp(Ops.NEG, dt.float32, (node,))
-    np.testing.assert_array_equal(interpret(node, {x: np.ones(2, np.float32)}), np.ones(2))
+    np.testing.assert_array_equal(
+        interpret(node, {x: np.ones(2, np.float32)}), np.ones(2)
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,37 +12,57 @@ from ingot.errors import ArgumentError, KernelFault, SpecError
 from ingot.ir import dtype as dt
 from ingot.ir.interpret_simt import run_simt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import FoldArg, KernelArg, LoopArg, LoopKind, Ops, Scope, StageArg
+from ingot.ir.opcode import (
+    AxisArg,
+    FoldArg,
+    KernelArg,
+    LoopArg,
+    LoopKind,
+    Ops,
+    Scope,
+    StageArg,
+)
 from tests.ir.kernels import load, number, param, store, when
 
 Array = np.ndarray[Any, Any]
 F32 = dt.float32
-BLOCK, WARP, LANE, STEP = (UOp.axis(number, name) for number, name in enumerate(("block", "warp", "lane", "step")))
+BLOCK, WARP, LANE, STEP = (
+    UOp.axis(number, name)
+    for number, name in enumerate(("block", "warp", "lane", "step"))
+)
 THREAD = WARP * 32 + LANE
 X, Y = param(0), param(1, writable=True)
 BARRIER = UOp(Ops.BARRIER, dt.void)
 
 
 def loop(axis: UOp, extent: int | UOp, kind: LoopKind, *statements: UOp) -> UOp:
-    arg = axis.arg
+    arg = cast(AxisArg, axis.arg)
     size = extent if isinstance(extent, UOp) else number(extent)
-    return UOp(Ops.LOOP, dt.void, (size, *statements), LoopArg(arg.id, kind, arg.name))  # type: ignore[union-attr]
+    return UOp(
+        Ops.LOOP, dt.void, (size, *statements), LoopArg(arg.id, kind, arg.name)
+    )
 
 
 def tile(scope: Scope, size: int, dtype: dt.DType = F32) -> UOp:
     return UOp(Ops.STAGE, dtype, (number(size),), StageArg(7, scope, "tile"))
 
 
-def fold(kind: LoopKind, axis: UOp, extent: int, target: UOp, value: UOp, combine: UOp) -> UOp:
+def fold(
+    kind: LoopKind, axis: UOp, extent: int, target: UOp, value: UOp, combine: UOp
+) -> UOp:
     arg = FoldArg(axis.arg.id, kind, 1)  # type: ignore[union-attr]
     return UOp(Ops.FOLD, dt.void, (number(extent), target, value, combine), arg)
 
 
 def kernel(*statements: UOp, warps: int = 2, blocks: int = 1) -> UOp:
     """Statements on all threads of all blocks."""
-    threads = loop(WARP, warps, LoopKind.WARP, loop(LANE, 32, LoopKind.LANE, *statements))
+    threads = loop(
+        WARP, warps, LoopKind.WARP, loop(LANE, 32, LoopKind.LANE, *statements)
+    )
     arg = KernelArg("probe", (X, Y), (), number(1), number(0))
-    return UOp(Ops.KERNEL, dt.void, (loop(BLOCK, blocks, LoopKind.BLOCK, threads),), arg)
+    return UOp(
+        Ops.KERNEL, dt.void, (loop(BLOCK, blocks, LoopKind.BLOCK, threads),), arg
+    )
 
 
 def run(*statements: UOp, warps: int = 2, blocks: int = 1, size: int = 64) -> Array:
@@ -72,7 +92,10 @@ def test_every_block_runs() -> None:
 
 def test_masks_and_conditions_leave_the_rest_alone() -> None:
     even = (THREAD % 2).eq(0)
-    y = run(store(Y, THREAD, load(X, THREAD), even), when(THREAD < 4, store(Y, THREAD, load(X, THREAD * 2))))
+    y = run(
+        store(Y, THREAD, load(X, THREAD), even),
+        when(THREAD < 4, store(Y, THREAD, load(X, THREAD * 2))),
+    )
     assert y[:8].tolist() == [0, 2, 4, 6, 4, -1, 6, -1]
 
 
@@ -88,7 +111,12 @@ def test_a_loop_whose_extent_differs_by_thread() -> None:
     y = run(
         total,
         store(total, zero, UOp.const(F32, 0)),
-        loop(STEP, LANE % 3, LoopKind.LOOP, store(total, zero, load(total, zero) + 1.0)),
+        loop(
+            STEP,
+            LANE % 3,
+            LoopKind.LOOP,
+            store(total, zero, load(total, zero) + 1.0),
+        ),
         store(Y, THREAD, load(total, zero)),
     )
     assert y[:6].tolist() == [0, 1, 2, 0, 1, 2]
@@ -114,16 +142,33 @@ def test_folds_give_every_thread_the_result(
 ) -> None:
     total = tile(Scope.REGISTER, 1)
     target = load(total, number(0))
-    y = run(total, fold(kind, axis, extent, target, load(X, THREAD), SUM), store(Y, THREAD, target))
+    y = run(
+        total,
+        fold(kind, axis, extent, target, load(X, THREAD), SUM),
+        store(Y, THREAD, target),
+    )
     assert y.tolist() == wanted(np.arange(64.0)).tolist()
 
 
-@pytest.mark.parametrize(("kind", "axis", "extent"), [(LoopKind.LANE, LANE, 32), (LoopKind.WARP, WARP, 2)])
-def test_folds_keep_the_order_of_their_operands(kind: LoopKind, axis: UOp, extent: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "axis", "extent"),
+    [(LoopKind.LANE, LANE, 32), (LoopKind.WARP, WARP, 2)],
+)
+def test_folds_keep_the_order_of_their_operands(
+    kind: LoopKind, axis: UOp, extent: int
+) -> None:
     total = tile(Scope.REGISTER, 1)
     target = load(total, number(0))
-    y = run(total, fold(kind, axis, extent, target, load(X, THREAD), first_of_two()), store(Y, THREAD, target))
-    first = np.repeat([0, 32], 32) if kind is LoopKind.LANE else np.tile(np.arange(32), 2)
+    y = run(
+        total,
+        fold(kind, axis, extent, target, load(X, THREAD), first_of_two()),
+        store(Y, THREAD, target),
+    )
+    first = (
+        np.repeat([0, 32], 32)
+        if kind is LoopKind.LANE
+        else np.tile(np.arange(32), 2)
+    )
     assert y.tolist() == first.tolist()
 
 
@@ -143,7 +188,11 @@ def test_a_fold_over_a_vector_combines_halves() -> None:
     values = load(X, THREAD * 4 + STEP, THREAD * 4 + STEP < 64, UOp.const(F32, 0))
     total = tile(Scope.REGISTER, 1)
     target = load(total, number(0))
-    y = run(total, fold(LoopKind.VECTOR, STEP, 4, target, values, SUM), store(Y, THREAD, target))
+    y = run(
+        total,
+        fold(LoopKind.VECTOR, STEP, 4, target, values, SUM),
+        store(Y, THREAD, target),
+    )
     assert y[:3].tolist() == [6, 22, 38]
 
 
@@ -159,23 +208,34 @@ def fault(*statements: UOp, blocks: int = 1) -> str:
 def test_a_read_without_a_barrier_is_a_race() -> None:
     whole = store(SHARED, THREAD, load(X, THREAD))
     text = fault(SHARED, whole, BARRIER, whole, REVERSED)
-    assert "race in tile[63]: thread 0 reads what thread 63 wrote and no barrier is between" in text
+    assert (
+        "race in tile[63]: thread 0 reads what thread 63 wrote and no barrier is between"
+        in text
+    )
     assert "in probe, at block = 0, warp = 0, lane = 0" in text
 
 
 def test_a_write_after_a_read_without_a_barrier_is_a_race() -> None:
     text = fault(SHARED, FILL, BARRIER, REVERSED, FILL)
-    assert "race in tile[0]: thread 0 writes what thread 63 read and no barrier is between" in text
+    assert (
+        "race in tile[0]: thread 0 writes what thread 63 read and no barrier is between"
+        in text
+    )
 
 
 def test_what_several_threads_read_is_named_so() -> None:
-    text = fault(SHARED, FILL, BARRIER, store(Y, THREAD, load(SHARED, number(5))), FILL)
+    text = fault(
+        SHARED, FILL, BARRIER, store(Y, THREAD, load(SHARED, number(5))), FILL
+    )
     assert "race in tile[5]: thread 5 writes what several threads read" in text
 
 
 def test_two_writes_without_a_barrier_are_a_race() -> None:
     text = fault(SHARED, FILL, store(SHARED, number(63) - THREAD, load(X, THREAD)))
-    assert "race in tile[63]: thread 0 writes what thread 63 wrote and no barrier is between" in text
+    assert (
+        "race in tile[63]: thread 0 writes what thread 63 wrote and no barrier is between"
+        in text
+    )
 
 
 def test_two_threads_that_write_one_cell_at_once_are_a_race() -> None:
@@ -184,46 +244,70 @@ def test_two_threads_that_write_one_cell_at_once_are_a_race() -> None:
     )
 
 
-def test_a_race_between_iterations_is_found_though_the_tile_is_declared_anew() -> None:
+def test_a_race_between_iterations_is_found_though_the_tile_is_declared_anew() -> (
+    None
+):
     again = loop(STEP, 2, LoopKind.LOOP, SHARED, FILL, BARRIER, REVERSED)
     assert "writes what thread 63 read" in fault(again)
 
 
 def test_global_memory_has_races_too() -> None:
-    text = fault(store(Y, THREAD, load(X, THREAD)), store(Y, number(63) - THREAD, load(X, THREAD)))
+    text = fault(
+        store(Y, THREAD, load(X, THREAD)),
+        store(Y, number(63) - THREAD, load(X, THREAD)),
+    )
     assert "race in p1[63]" in text
 
 
 def test_blocks_must_not_meet() -> None:
     same = store(Y, THREAD, load(X, THREAD))
-    assert "race in p1[0]: thread 0 writes what another block of the same launch touched" in fault(same, blocks=2)
+    assert (
+        "race in p1[0]: thread 0 writes what another block of the same launch touched"
+        in fault(same, blocks=2)
+    )
     there = when(BLOCK.eq(1), store(Y, number(0), load(Y, number(1)), THREAD.eq(0)))
     here = when(BLOCK.eq(0), same)
-    assert "reads what another block of the same launch wrote" in fault(here, there, blocks=2)
+    assert "reads what another block of the same launch wrote" in fault(
+        here, there, blocks=2
+    )
 
 
 def test_a_thread_may_use_what_it_wrote_itself() -> None:
-    assert run(SHARED, FILL, store(Y, THREAD, load(SHARED, THREAD))).tolist() == list(range(64))
+    assert run(
+        SHARED, FILL, store(Y, THREAD, load(SHARED, THREAD))
+    ).tolist() == list(range(64))
 
 
 def test_accesses_outside_a_buffer() -> None:
-    assert "thread 63 load out of bounds: p0[64] of 64 elements" in fault(store(Y, THREAD, load(X, THREAD + 1)))
-    assert "thread 0 store out of bounds: p1[-1] of 64 elements" in fault(store(Y, THREAD - 1, load(X, THREAD)))
+    assert "thread 63 load out of bounds: p0[64] of 64 elements" in fault(
+        store(Y, THREAD, load(X, THREAD + 1))
+    )
+    assert "thread 0 store out of bounds: p1[-1] of 64 elements" in fault(
+        store(Y, THREAD - 1, load(X, THREAD))
+    )
 
 
 def test_reads_of_what_nothing_wrote() -> None:
     half = store(SHARED, THREAD, load(X, THREAD), THREAD < 32)
-    assert "thread 0 reads uninitialised tile[63]" in fault(SHARED, half, BARRIER, REVERSED)
+    assert "thread 0 reads uninitialised tile[63]" in fault(
+        SHARED, half, BARRIER, REVERSED
+    )
     own = tile(Scope.REGISTER, 2)
     assert "reads uninitialised tile[1]" in fault(
-        own, store(own, number(0), load(X, THREAD)), store(Y, THREAD, load(own, number(1)))
+        own,
+        store(own, number(0), load(X, THREAD)),
+        store(Y, THREAD, load(own, number(1))),
     )
 
 
 def test_shared_memory_is_new_in_every_block() -> None:
     first = when(BLOCK.eq(0), FILL)
     assert "reads uninitialised tile" in fault(
-        SHARED, first, BARRIER, store(Y, BLOCK * 64 + THREAD, load(SHARED, THREAD), BLOCK.eq(1)), blocks=2
+        SHARED,
+        first,
+        BARRIER,
+        store(Y, BLOCK * 64 + THREAD, load(SHARED, THREAD), BLOCK.eq(1)),
+        blocks=2,
     )
 
 
@@ -234,7 +318,9 @@ def test_a_barrier_that_some_threads_miss() -> None:
 
 def test_a_fold_that_some_threads_miss() -> None:
     total = tile(Scope.REGISTER, 1)
-    missed = fold(LoopKind.LANE, LANE, 32, load(total, number(0)), load(X, THREAD), SUM)
+    missed = fold(
+        LoopKind.LANE, LANE, 32, load(total, number(0)), load(X, THREAD), SUM
+    )
     assert "divergent fold" in fault(total, when(THREAD < 40, missed))
 
 
@@ -251,4 +337,6 @@ def test_a_warp_has_32_lanes() -> None:
     odd = loop(LANE, 16, LoopKind.LANE, store(Y, LANE, load(X, LANE)))
     arg = KernelArg("probe", (X, Y), (), number(1), number(0))
     with pytest.raises(SpecError, match="32 lanes"):
-        run_simt(UOp(Ops.KERNEL, dt.void, (odd,), arg), [np.zeros(16, np.float32)] * 2)
+        run_simt(
+            UOp(Ops.KERNEL, dt.void, (odd,), arg), [np.zeros(16, np.float32)] * 2
+        )

@@ -53,7 +53,12 @@ def test_printed_at_exit_dearest_first() -> None:
     )
     environment = child_environment(TRACK_MATCH_STATS="2")
     done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, cwd=ROOT, env=environment, check=True
+        [sys.executable, "-c", source],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        check=True,
     )
     lines = [line for line in done.stdout.split("\n") if line]
     assert len(lines) > 10

@@ -17,7 +17,9 @@ from ingot.ir.opcode import Ops
 
 def ap(op: Ops, dtype: dt.DType, *values: float) -> Any:
     with np.errstate(all="ignore"):
-        return meaning.apply(op, dtype, dtype, *(meaning.constant(dtype, v) for v in values))
+        return meaning.apply(
+            op, dtype, dtype, *(meaning.constant(dtype, v) for v in values)
+        )
 
 
 def test_integers_wrap_and_divide_like_floor() -> None:
@@ -54,16 +56,26 @@ def test_results_keep_their_type() -> None:
     for dtype in (dt.int8, dt.uint16, dt.float16, dt.float32):
         for op in (Ops.ADD, Ops.MUL, Ops.MAX, Ops.NEG):
             values = [1] if op is Ops.NEG else [1, 1]
-            assert np.asarray(ap(op, dtype, *values)).dtype == meaning.held(dtype), (op, dtype)
+            assert np.asarray(ap(op, dtype, *values)).dtype == meaning.held(
+                dtype
+            ), (op, dtype)
     assert np.asarray(ap(Ops.ERF, dt.float32, 0.5)).dtype == np.float32
 
 
 def test_bfloat16_rounds_every_step_as_ml_dtypes_does() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
     rng = np.random.default_rng(0)
-    a, b = (rng.normal(size=4000).astype(np.float32).astype(ml_dtypes.bfloat16) for _ in range(2))
+    a, b = (
+        rng.normal(size=4000).astype(np.float32).astype(ml_dtypes.bfloat16)
+        for _ in range(2)
+    )
     held_a, held_b = a.astype(np.float32), b.astype(np.float32)
-    for op, wanted in ((Ops.ADD, a + b), (Ops.MUL, a * b), (Ops.SUB, a - b), (Ops.FDIV, a / b)):
+    for op, wanted in (
+        (Ops.ADD, a + b),
+        (Ops.MUL, a * b),
+        (Ops.SUB, a - b),
+        (Ops.FDIV, a / b),
+    ):
         made = meaning.apply(op, dt.bfloat16, dt.bfloat16, held_a, held_b)
         np.testing.assert_array_equal(made, wanted.astype(np.float32))
     stored = meaning.store(dt.bfloat16, held_a)
@@ -77,8 +89,14 @@ def _rounded(exact: Fraction, dtype: dt.DType) -> float:
     bits = dt.to_bits(dtype, near)
     magnitude = bits & ((1 << (dtype.bits - 1)) - 1)
     sign = bits & (1 << (dtype.bits - 1))
-    options = [sign | m for m in (magnitude - 1, magnitude, magnitude + 1) if m >= 0]
-    values = [(abs(Fraction(float(dt.from_bits(dtype, o))) - exact), o & 1, o) for o in options if _finite(dtype, o)]
+    options = [
+        sign | m for m in (magnitude - 1, magnitude, magnitude + 1) if m >= 0
+    ]
+    values = [
+        (abs(Fraction(float(dt.from_bits(dtype, o))) - exact), o & 1, o)
+        for o in options
+        if _finite(dtype, o)
+    ]
     return float(dt.from_bits(dtype, min(values)[2]))
 
 
@@ -86,12 +104,17 @@ def _finite(dtype: dt.DType, bits: int) -> bool:
     return math.isfinite(dt.from_bits(dtype, bits))
 
 
-@pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16, dt.float32, dt.float64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [dt.float16, dt.bfloat16, dt.float32, dt.float64], ids=str
+)
 def test_fma_rounds_once(dtype: dt.DType) -> None:
     """c nearly cancels a*b, or is far below it: there two roundings differ from one."""
     rng = random.Random(1)
     for _ in range(1500):
-        a, b = (float(dt.from_bits(dtype, dt.to_bits(dtype, rng.uniform(-2, 2)))) for _ in range(2))
+        a, b = (
+            float(dt.from_bits(dtype, dt.to_bits(dtype, rng.uniform(-2, 2))))
+            for _ in range(2)
+        )
         scale = rng.choice([1.0, -1.0, 2.0**-12, 2.0**-9, 2.0**-26, 2.0**-54])
         c = float(dt.from_bits(dtype, dt.to_bits(dtype, a * b * scale)))
         exact = Fraction(a) * Fraction(b) + Fraction(c)
@@ -105,7 +128,10 @@ def test_fma_on_arrays_equals_fma_on_numbers() -> None:
     c = (-(a * b)).astype(np.float32)
     with np.errstate(all="ignore"):
         whole = meaning.apply(Ops.MULACC, dt.float32, dt.float32, a, b, c)
-        single = [meaning.apply(Ops.MULACC, dt.float32, dt.float32, a[k], b[k], c[k]) for k in range(500)]
+        single = [
+            meaning.apply(Ops.MULACC, dt.float32, dt.float32, a[k], b[k], c[k])
+            for k in range(500)
+        ]
     np.testing.assert_array_equal(whole, np.array(single, np.float32))
     assert (whole != 0).any()
 
@@ -141,7 +167,9 @@ def test_fma_edges() -> None:
         ((1 << 62) + (1 << 54) + 1, dt.int64, dt.bfloat16, 2.0**62 * (1 + 2**-7)),
     ],
 )
-def test_casts(value: float, source: dt.DType, target: dt.DType, wanted: float) -> None:
+def test_casts(
+    value: float, source: dt.DType, target: dt.DType, wanted: float
+) -> None:
     with np.errstate(all="ignore"):
         made = meaning.cast(meaning.constant(source, value), source, target)
     assert made == wanted

@@ -46,12 +46,21 @@ def test_constants_differ_by_bits(dtype: dt.DType, a: float, b: float) -> None:
 def test_nan_is_itself_and_types_stay_apart() -> None:
     nan = float("nan")
     assert UOp.const(dt.float32, nan) is UOp.const(dt.float32, nan)
-    ones = {UOp.const(dt.int32, 1), UOp.const(dt.boolean, True), UOp.const(dt.float32, 1.0), UOp.const(dt.index, 1)}
+    ones = {
+        UOp.const(dt.int32, 1),
+        UOp.const(dt.boolean, True),
+        UOp.const(dt.float32, 1.0),
+        UOp.const(dt.index, 1),
+    }
     assert len(ones) == 4
 
 
 def test_constant_cache_tells_int_float_and_bool_apart() -> None:
-    made = [UOp.const(dt.float64, 1), UOp.const(dt.float64, True), UOp.const(dt.float64, 1.0)]
+    made = [
+        UOp.const(dt.float64, 1),
+        UOp.const(dt.float64, True),
+        UOp.const(dt.float64, 1.0),
+    ]
     assert made[0] is made[1] is made[2]
     assert UOp.const(dt.int8, 200).value == -56
     assert UOp.const(dt.uint8, -1).value == 255
@@ -176,7 +185,13 @@ def test_pickle_gives_the_same_node() -> None:
 def test_digest_depends_on_content_alone() -> None:
     source = "from ingot.ir.node import UOp; x = UOp.variable('x', 0, 10); print((x * 3 + 1).digest.hex())"
     root = str(Path(__file__).parents[2])
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, cwd=root, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        check=True,
+    )
     assert done.stdout.strip() == (X * 3 + 1).digest.hex()
     assert (X * 3 + 1).digest != (X * 3 + 2).digest
 

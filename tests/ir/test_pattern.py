@@ -35,7 +35,10 @@ def test_literals_compare_bits() -> None:
 
 
 def test_a_literal_that_a_type_cannot_hold_does_not_match() -> None:
-    assert once(x + 300, x).rewrite(UOp.const(dt.int8, 44) + UOp.const(dt.int8, 44)) is None
+    assert (
+        once(x + 300, x).rewrite(UOp.const(dt.int8, 44) + UOp.const(dt.int8, 44))
+        is None
+    )
 
 
 def test_the_same_name_is_the_same_node() -> None:
@@ -56,9 +59,13 @@ def test_nested_algebra() -> None:
 
 def test_right_sides_are_typed() -> None:
     assert once(x < y, (y - 1) < x).rewrite(X < Y) is ((Y - 1) < X)
-    made = once(UPat.var("c", dt.boolean).where(x, y), UPat.var("c").where(y, x)).rewrite((X < 3).where(F, -F))
+    made = once(
+        UPat.var("c", dt.boolean).where(x, y), UPat.var("c").where(y, x)
+    ).rewrite((X < 3).where(F, -F))
     assert made is (X < 3).where(-F, F)
-    assert once(x.cast(dt.int32), x.cast(dt.float64)).rewrite(F.cast(dt.int32)) is F.cast(dt.float64)
+    assert once(x.cast(dt.int32), x.cast(dt.float64)).rewrite(
+        F.cast(dt.int32)
+    ) is F.cast(dt.float64)
 
 
 def test_a_constant_is_not_put_in_place_of_a_tensor() -> None:
@@ -89,7 +96,13 @@ def test_a_function_that_asks_for_what_is_not_captured() -> None:
 
 
 def test_none_and_the_node_itself_mean_no_match() -> None:
-    pm = PatternMatcher([(x + y, lambda x: None), (UPat(Ops.ADD, name="n"), lambda n: n), (x + y, y)])
+    pm = PatternMatcher(
+        [
+            (x + y, lambda x: None),
+            (UPat(Ops.ADD, name="n"), lambda n: n),
+            (x + y, y),
+        ]
+    )
     assert pm.rewrite(X + Y) is Y
 
 
@@ -103,7 +116,10 @@ def test_conditions() -> None:
 
 
 def test_sets_of_opcodes_and_types() -> None:
-    pm = once(UPat((Ops.ADD, Ops.MUL), dtype=(dt.float32, dt.float64), name="n"), lambda n: n.src[0])
+    pm = once(
+        UPat((Ops.ADD, Ops.MUL), dtype=(dt.float32, dt.float64), name="n"),
+        lambda n: n.src[0],
+    )
     assert pm.rewrite(F + F) is F
     assert pm.rewrite(F * F) is F
     assert pm.rewrite(F - F) is None
@@ -113,11 +129,15 @@ def test_sets_of_opcodes_and_types() -> None:
 def test_sources_exact_any_length_and_every() -> None:
     sink = X.sink(Y, F)
     assert once(UPat(Ops.SINK, src=(x, y)), x).rewrite(sink) is None
-    assert once(UPat(Ops.SINK, src=(x, y), allow_any_len=True), y).rewrite(sink) is Y
+    assert (
+        once(UPat(Ops.SINK, src=(x, y), allow_any_len=True), y).rewrite(sink) is Y
+    )
     every = UPat(Ops.SINK, src=UPat(Ops.DEFINE_VAR), name="s")
     assert once(every, lambda s: s.src[0]).rewrite(X.sink(Y)) is X
     assert once(every, lambda s: s.src[0]).rewrite(sink) is None
-    assert once(UPat(Ops.SINK, src=()), lambda: X).rewrite(UOp(Ops.SINK, dt.void)) is X
+    assert (
+        once(UPat(Ops.SINK, src=()), lambda: X).rewrite(UOp(Ops.SINK, dt.void)) is X
+    )
 
 
 def test_a_list_of_sources_is_any_order() -> None:

@@ -8,7 +8,19 @@ from ingot.errors import ArgumentError, DTypeError, ShapeError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import BufferArg, Ops
-from ingot.ir.region import call, extern, function, if_, param, param_types, results, scan, size_of, sizes, while_
+from ingot.ir.region import (
+    call,
+    extern,
+    function,
+    if_,
+    param,
+    param_types,
+    results,
+    scan,
+    size_of,
+    sizes,
+    while_,
+)
 from ingot.ir.spec import PRIMITIVE, verify
 
 X = param(0, dt.float32, (4, 8))
@@ -52,14 +64,20 @@ def test_extern_and_size() -> None:
 
 
 def test_all_of_it_follows_the_spec() -> None:
-    nodes = [*call(DOUBLE, THREE), *if_(TRUE, DOUBLE, DOUBLE, THREE), *while_(IS_SMALL, DOUBLE, THREE)]
+    nodes = [
+        *call(DOUBLE, THREE),
+        *if_(TRUE, DOUBLE, DOUBLE, THREE),
+        *while_(IS_SMALL, DOUBLE, THREE),
+    ]
     verify(nodes[0].sink(*nodes[1:]), PRIMITIVE)
 
 
 def test_wrong_arguments() -> None:
     with pytest.raises(ArgumentError, match="double: arguments: given 2, wanted 1"):
         call(DOUBLE, THREE, THREE)
-    with pytest.raises(DTypeError, match="double: argument 0: given float32, wanted int32"):
+    with pytest.raises(
+        DTypeError, match="double: argument 0: given float32, wanted int32"
+    ):
         call(DOUBLE, UOp.const(dt.float32, 3.0))
     with pytest.raises(ShapeError, match="argument 0"):
         call(DOUBLE, param(0, dt.int32, (3,)))
@@ -78,4 +96,8 @@ def test_wrong_regions() -> None:
     with pytest.raises(ArgumentError, match="at least one"):
         scan(DOUBLE, (THREE,), ())
     with pytest.raises(ShapeError, match="carry after a step"):
-        scan(function("bad", (NUMBER, param(1, dt.int32)), (TRUE,)), (THREE,), (param(0, dt.int32, (3,)),))
+        scan(
+            function("bad", (NUMBER, param(1, dt.int32)), (TRUE,)),
+            (THREE,),
+            (param(0, dt.int32, (3,)),),
+        )

@@ -54,7 +54,11 @@ def test_shared_nodes_are_visited_once() -> None:
     graph = X
     for _ in range(50):
         graph = graph + graph
-    graph_rewrite(graph, PatternMatcher([(UPat(Ops.ADD, name="u"), lambda ctx, u: ctx.append(u))]), seen)
+    graph_rewrite(
+        graph,
+        PatternMatcher([(UPat(Ops.ADD, name="u"), lambda ctx, u: ctx.append(u))]),
+        seen,
+    )
     assert len(seen) == 50
 
 
@@ -86,7 +90,9 @@ def test_a_hundred_thousand_nodes_collapse() -> None:
 
 def test_two_rules_that_undo_each_other() -> None:
     pm = PatternMatcher([(x + 1, x - 1), (x - 1, x + 1)])
-    with pytest.raises(RewriteError, match="endless rewrite in there and back") as caught:
+    with pytest.raises(
+        RewriteError, match="endless rewrite in there and back"
+    ) as caught:
         graph_rewrite(X + 1, pm, name="there and back")
     assert "ADD(DEFINE_VAR, CONST)" in str(caught.value)
 
@@ -116,7 +122,9 @@ def test_growth_below_is_found_too() -> None:
 
 
 def test_tags_survive() -> None:
-    made = graph_rewrite((X + 1).rtag("a") * 2, PatternMatcher([(UPat(Ops.DEFINE_VAR), lambda: Y)]))
+    made = graph_rewrite(
+        (X + 1).rtag("a") * 2, PatternMatcher([(UPat(Ops.DEFINE_VAR), lambda: Y)])
+    )
     assert made.src[0] is (Y + 1).rtag("a")
 
 

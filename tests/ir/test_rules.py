@@ -33,7 +33,9 @@ def test_rule_keeps_meaning(rule: Rule) -> None:
             break
         wrong = disagreement(sampler, node, made)
         assert not wrong, f"{rule} at {rule.location}: {wrong}"
-    assert matched >= 20, f"{rule} at {rule.location} was matched by {matched} of {INSTANCES} instances"
+    assert matched >= 20, (
+        f"{rule} at {rule.location} was matched by {matched} of {INSTANCES} instances"
+    )
 
 
 f, i, x = UPat.var("f", FLOATS), UPat.var("i", INTS), UPat.var("x")
@@ -44,14 +46,23 @@ FALSE = {
     "x/x is nan for 0": (f / f, UPat.const(None, 1.0)),
     "x - x is nan for inf": (f - f, UPat.const(None, 0.0)),
     "x == x is false for nan": (f.eq(f), UPat.const(dt.boolean, True)),
-    "-(a - b) has another zero than b - a": (-(f - UPat.var("g", FLOATS)), UPat.var("g", FLOATS) - f),
+    "-(a - b) has another zero than b - a": (
+        -(f - UPat.var("g", FLOATS)),
+        UPat.var("g", FLOATS) - f,
+    ),
     "x//x is 0 for 0": (i // i, UPat.const(None, 1)),
-    "(x + n)//n needs n > 0": ((i + UPat.cvar("n", INTS)) // UPat.cvar("n", INTS), i // UPat.cvar("n", INTS) + 1),
+    "(x + n)//n needs n > 0": (
+        (i + UPat.cvar("n", INTS)) // UPat.cvar("n", INTS),
+        i // UPat.cvar("n", INTS) + 1,
+    ),
     "(x*2)//2 wraps": ((i * 2) // 2, i),
     "(x//a)%b is not x//(a*b)": ((k // 3) % 4, k // 12),
     "x % n is not x for negative x": (k % 4, k, lambda k: k.vmax < 4),
     "k < h is not k - 1 < h": (k < h, (k - 1) < h),
-    "max of a nan": (f.maximum(UPat.var("g", FLOATS)), (UPat.var("g", FLOATS) < f).where(f, UPat.var("g", FLOATS))),
+    "max of a nan": (
+        f.maximum(UPat.var("g", FLOATS)),
+        (UPat.var("g", FLOATS) < f).where(f, UPat.var("g", FLOATS)),
+    ),
 }
 
 

@@ -30,7 +30,15 @@ from ingot.ir.pattern import PatternMatcher, UPat
 from ingot.ir.region import call, function, param, sizes
 from ingot.ir.rewrite import graph_rewrite
 from ingot.ir.shape import NAMED
-from ingot.ir.spec import KERNEL, PRIMITIVE, PROGRAM, Spec, check, verify, watch_construction
+from ingot.ir.spec import (
+    KERNEL,
+    PRIMITIVE,
+    PROGRAM,
+    Spec,
+    check,
+    verify,
+    watch_construction,
+)
 from ingot.settings import child_environment, settings
 from tests.ir import kernels
 
@@ -69,7 +77,10 @@ BAD = {
     "constant": (node(Ops.CONST, dt.int8, arg=ConstArg(256)), "does not fit"),
     "no arg": (node(Ops.CONST, dt.int8), "not a ConstArg"),
     "variable": (node(Ops.DEFINE_VAR, dt.index, arg=VarArg("n", 5, 4)), "5..4"),
-    "bind": (node(Ops.BIND, dt.index, N, UOp.const(dt.index, 65)), "outside the variable"),
+    "bind": (
+        node(Ops.BIND, dt.index, N, UOp.const(dt.index, 65)),
+        "outside the variable",
+    ),
     "reshape": (node(Ops.RESHAPE, dt.float32, X, *sizes((5, 8))), "becomes [5, 8]"),
     "expand": (node(Ops.EXPAND, dt.float32, X, *sizes((8, 8))), "becomes [8, 8]"),
     "permute": (node(Ops.PERMUTE, dt.float32, X, arg=AxesArg((0, 0))), "(0, 0)"),
@@ -77,11 +88,38 @@ BAD = {
     "pad": (node(Ops.PAD, dt.float32, X, *sizes((1, 1))), "2 amounts"),
     "shrink": (node(Ops.SHRINK, dt.float32, X, *sizes((0, 5, 0, 8))), "of 4"),
     "stride": (node(Ops.STRIDE, dt.float32, X, *sizes((1,))), "1 steps"),
-    "axis": (node(Ops.REDUCE, dt.float32, X, ZERO, STATE, arg=ReduceArg((2,))), "axes (2,)"),
-    "state": (node(Ops.REDUCE, dt.float32, X, ZERO, UOp.state(dt.float32, 2), arg=ReduceArg((1,))), "STATE 2"),
-    "init": (node(Ops.REDUCE, dt.float32, X, X, STATE, arg=ReduceArg((1,))), "its inits"),
-    "sizes": (node(Ops.PARAM, dt.float32, UOp.const(dt.int32, 3), arg=ParamArg(0)), "sizes are i32"),
-    "result": (node(Ops.RESULT, dt.int8, call(FUNCTION, UOp.const(dt.int32, 1))[0].src[0], arg=ResultArg(0)), "int8"),
+    "axis": (
+        node(Ops.REDUCE, dt.float32, X, ZERO, STATE, arg=ReduceArg((2,))),
+        "axes (2,)",
+    ),
+    "state": (
+        node(
+            Ops.REDUCE,
+            dt.float32,
+            X,
+            ZERO,
+            UOp.state(dt.float32, 2),
+            arg=ReduceArg((1,)),
+        ),
+        "STATE 2",
+    ),
+    "init": (
+        node(Ops.REDUCE, dt.float32, X, X, STATE, arg=ReduceArg((1,))),
+        "its inits",
+    ),
+    "sizes": (
+        node(Ops.PARAM, dt.float32, UOp.const(dt.int32, 3), arg=ParamArg(0)),
+        "sizes are i32",
+    ),
+    "result": (
+        node(
+            Ops.RESULT,
+            dt.int8,
+            call(FUNCTION, UOp.const(dt.int32, 1))[0].src[0],
+            arg=ResultArg(0),
+        ),
+        "int8",
+    ),
     "call": (node(Ops.CALL, dt.void, FUNCTION), "no function of 0"),
     "call type": (node(Ops.CALL, dt.void, FUNCTION, ONE), "its arguments are f32"),
 }
@@ -97,7 +135,9 @@ def test_bad_programs_are_refused(name: str) -> None:
 
 
 def test_named_operations_end_at_lowering() -> None:
-    NAMED.setdefault("spec_test_op", lambda arg, src: ((src[0].dtype, src[0].shape),))
+    NAMED.setdefault(
+        "spec_test_op", lambda arg, src: ((src[0].dtype, src[0].shape),)
+    )
     named = node(Ops.OP, dt.float32, X, arg=OpArg("spec_test_op"))
     verify(named, PROGRAM)
     with pytest.raises(SpecError, match="spec_test_op was not lowered"):
@@ -123,7 +163,10 @@ LOCAL = kernels.stage(0, 4)
 INSIDE = kernels.store(OUT, U, ONE)
 BAD_TREES = {
     "axis outside": (INSIDE, "i0 is used outside its loop, in STORE"),
-    "loop in itself": (kernels.loop(0, 4, kernels.loop(0, 4, INSIDE)), "inside a loop over i0"),
+    "loop in itself": (
+        kernels.loop(0, 4, kernels.loop(0, 4, INSIDE)),
+        "inside a loop over i0",
+    ),
     "loop in vector": (
         kernels.loop(0, 4, kernels.loop(1, 4, INSIDE), kind=LoopKind.VECTOR),
         "a loop inside a vector loop",
@@ -132,19 +175,48 @@ BAD_TREES = {
         kernels.loop(1, 4, kernels.loop(0, 4, INSIDE, kind=LoopKind.CHUNK)),
         "chunk loop that is not outermost",
     ),
-    "vector of n": (kernels.loop(0, N, INSIDE, kind=LoopKind.VECTOR), "whose extent is no constant"),
-    "stage late": (kernels.loop(0, 4, kernels.store(LOCAL, U, ONE), LOCAL), "before its place"),
-    "register of n": (kernels.stage(0, N), "register memory whose size is no constant"),
-    "read only": (kernels.loop(0, 4, kernels.store(kernels.param(0), U, ONE)), "not writable"),
-    "wrong value": (kernels.loop(0, 4, kernels.store(OUT, U, U)), "a index into float32"),
+    "vector of n": (
+        kernels.loop(0, N, INSIDE, kind=LoopKind.VECTOR),
+        "whose extent is no constant",
+    ),
+    "stage late": (
+        kernels.loop(0, 4, kernels.store(LOCAL, U, ONE), LOCAL),
+        "before its place",
+    ),
+    "register of n": (
+        kernels.stage(0, N),
+        "register memory whose size is no constant",
+    ),
+    "read only": (
+        kernels.loop(0, 4, kernels.store(kernels.param(0), U, ONE)),
+        "not writable",
+    ),
+    "wrong value": (
+        kernels.loop(0, 4, kernels.store(OUT, U, U)),
+        "a index into float32",
+    ),
     "wrong offset": (kernels.store(OUT, ONE, ONE), "memory, offset"),
-    "state outside": (kernels.store(OUT, kernels.number(0), STATE), "STATE outside"),
+    "state outside": (
+        kernels.store(OUT, kernels.number(0), STATE),
+        "STATE outside",
+    ),
     "no statement": (kernels.kernel("k", (OUT,), (), ONE), "not statements: CONST"),
     "slots": (kernels.kernel("k", (kernels.param(1),), ()), "slots [1]"),
     "when": (kernels.when(ONE, UOp(Ops.BARRIER, dt.void)), "no condition"),
-    "load": (kernels.store(OUT, kernels.number(0), node(Ops.LOAD, dt.float32, U, U)), "memory, offset"),
+    "load": (
+        kernels.store(OUT, kernels.number(0), node(Ops.LOAD, dt.float32, U, U)),
+        "memory, offset",
+    ),
     "fold target": (
-        node(Ops.FOLD, dt.void, kernels.number(4), ONE, ONE, ONE, arg=kernels.row_sum(8).src[0].src[5].arg),
+        node(
+            Ops.FOLD,
+            dt.void,
+            kernels.number(4),
+            ONE,
+            ONE,
+            ONE,
+            arg=kernels.row_sum(8).src[0].src[5].arg,
+        ),
         "a target is no LOAD",
     ),
 }
@@ -166,8 +238,14 @@ def test_a_packed_stage_may_have_any_size() -> None:
 def test_a_fault_shows_where_and_which_rule() -> None:
     graph = X
     for k in range(40):
-        graph = UOp(Ops.NEG, dt.float32, (graph,)) if k % 2 else UOp(Ops.SQRT, dt.float32, (graph,))
-    wrong = PatternMatcher([(UPat(Ops.FLOOR, name="u"), lambda u: u.replace(op=Ops.NOT))])
+        graph = (
+            UOp(Ops.NEG, dt.float32, (graph,))
+            if k % 2
+            else UOp(Ops.SQRT, dt.float32, (graph,))
+        )
+    wrong = PatternMatcher(
+        [(UPat(Ops.FLOOR, name="u"), lambda u: u.replace(op=Ops.NOT))]
+    )
     bad = UOp(Ops.TRUNC, dt.float32, (UOp(Ops.FLOOR, dt.float32, (graph,)),))
     with settings.override(spec=1):
         for _ in range(30):
@@ -199,7 +277,9 @@ def watched() -> Iterator[None]:
 
 @pytest.mark.usefixtures("watched")
 def test_every_node_at_construction() -> None:
-    with pytest.raises(SpecError, match=r"SPEC ISSUE at construction: SUB: its sources"):
+    with pytest.raises(
+        SpecError, match=r"SPEC ISSUE at construction: SUB: its sources"
+    ):
         UOp(Ops.SUB, dt.float32, (Y, H))
     assert kernels.gemm(8) is kernels.gemm(8)
     assert UOp(Ops.AXIS, dt.index, (), AxisArg(77)).arg == AxisArg(77)
@@ -213,7 +293,13 @@ def test_spec_2_works_from_the_first_node() -> None:
     )
     for level, fails in (("2", True), ("1", False), ("0", False)):
         environment = child_environment(SPEC=level)
-        done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, cwd=ROOT, env=environment)
+        done = subprocess.run(
+            [sys.executable, "-c", source],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=environment,
+        )
         assert ("SPEC ISSUE at construction" in done.stderr) == fails
 
 

@@ -23,7 +23,17 @@ from ingot.ir.opcode import (
     ValueArg,
     WindowArg,
 )
-from ingot.ir.region import call, extern, function, if_, param, scan, size_of, sizes, while_
+from ingot.ir.region import (
+    call,
+    extern,
+    function,
+    if_,
+    param,
+    scan,
+    size_of,
+    sizes,
+    while_,
+)
 from ingot.ir.shape import NAMED
 from ingot.ir.text import eval_text, expr_text, text, tree_text
 from tests.ir import kernels
@@ -47,8 +57,17 @@ def _reduce() -> UOp:
 
 
 def _named() -> UOp:
-    NAMED.setdefault("text_test_op", lambda arg, src: ((src[0].dtype, src[0].shape),))
-    attrs = (("axis", -1), ("eps", 1e-5), ("mode", "same"), ("flag", True), ("nothing", None), ("list", (1, 2.5)))
+    NAMED.setdefault(
+        "text_test_op", lambda arg, src: ((src[0].dtype, src[0].shape),)
+    )
+    attrs = (
+        ("axis", -1),
+        ("eps", 1e-5),
+        ("mode", "same"),
+        ("flag", True),
+        ("nothing", None),
+        ("list", (1, 2.5)),
+    )
     return UOp(Ops.OP, dt.float32, (X,), OpArg("text_test_op", attrs))
 
 
@@ -69,7 +88,10 @@ def _regions() -> list[UOp]:
 
 GRAPHS = [
     *(UOp(op, dt.float32, (X,)) for op in sorted(UNARY - {Ops.NOT})),
-    *(X.alu(op, Y) for op in sorted(BINARY - {Ops.AND, Ops.OR, Ops.XOR, Ops.SHL, Ops.SHR})),
+    *(
+        X.alu(op, Y)
+        for op in sorted(BINARY - {Ops.AND, Ops.OR, Ops.XOR, Ops.SHL, Ops.SHR})
+    ),
     *(S.alu(op, S) for op in (Ops.AND, Ops.OR, Ops.XOR, Ops.SHL, Ops.SHR)),
     UOp(Ops.NOT, dt.int32, (S,)),
     (X < Y).where(X, Y),
@@ -116,7 +138,13 @@ def test_every_opcode_is_among_them() -> None:
 
 @pytest.mark.parametrize("dtype", [d for d in dt.ALL if d is not dt.void], ids=str)
 def test_constants_are_exact(dtype: dt.DType) -> None:
-    patterns = [0, 1, (1 << dtype.bits) - 1, 1 << (dtype.bits - 1), 0x5555555555555555 & ((1 << dtype.bits) - 1)]
+    patterns = [
+        0,
+        1,
+        (1 << dtype.bits) - 1,
+        1 << (dtype.bits - 1),
+        0x5555555555555555 & ((1 << dtype.bits) - 1),
+    ]
     if dtype is dt.boolean:
         patterns = [0, 1]
     for bits in patterns:
@@ -125,7 +153,15 @@ def test_constants_are_exact(dtype: dt.DType) -> None:
 
 
 def test_nan_payloads_and_infinities() -> None:
-    for bits in (0x7FC00000, 0xFFC00001, 0x7F800001, 0x7F800000, 0xFF800000, 0x80000000, 1):
+    for bits in (
+        0x7FC00000,
+        0xFFC00001,
+        0x7F800001,
+        0x7F800000,
+        0xFF800000,
+        0x80000000,
+        1,
+    ):
         node = UOp(Ops.CONST, dt.float32, (), ConstArg(bits))
         assert eval_text(text(node)) is node
 
@@ -197,10 +233,18 @@ def test_trees_read_as_loops() -> None:
         "    p1[i0] = s1[0]",
     ])  # fmt: skip
     barrier = UOp(Ops.BARRIER, dt.void)
-    tree = kernels.when(UOp.axis(0) < 3, kernels.loop(0, 4, barrier, kind=LoopKind.BLOCK))
-    assert tree_text(tree) == "if i0 < 3:\n  for i0 in range(4):  # block\n    barrier()"
+    tree = kernels.when(
+        UOp.axis(0) < 3, kernels.loop(0, 4, barrier, kind=LoopKind.BLOCK)
+    )
+    assert (
+        tree_text(tree)
+        == "if i0 < 3:\n  for i0 in range(4):  # block\n    barrier()"
+    )
 
 
 def test_slots_of_params_show() -> None:
     assert expr_text(UOp(Ops.PARAM, dt.float32, (), ParamArg(3))) == "p3"
-    assert expr_text(UOp(Ops.VALUE, dt.float32, (UOp.axis(1),), ValueArg(4, 1))) == "n4.1[i1]"
+    assert (
+        expr_text(UOp(Ops.VALUE, dt.float32, (UOp.axis(1),), ValueArg(4, 1)))
+        == "n4.1[i1]"
+    )

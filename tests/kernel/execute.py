@@ -14,8 +14,9 @@ from ingot.ir.opcode import KernelArg, VarArg
 from ingot.ir.spec import KERNEL, verify
 from ingot.ir.text import tree_text
 from ingot.kernel.decompose import decompose
+from ingot.kernel.launches import Built
 from ingot.kernel.nest import Kernel
-from ingot.kernel.tree import Built, build
+from ingot.kernel.tree import build
 from ingot.pipeline.host import evaluate, source
 from tests.render.native import call, compiled
 

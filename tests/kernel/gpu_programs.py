@@ -14,8 +14,8 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import BufferArg, Ops, VarArg
 from ingot.kernel import gpu
 from ingot.kernel.decompose import decompose
+from ingot.kernel.launches import Built
 from ingot.kernel.nest import Kernel
-from ingot.kernel.tree import Built
 from ingot.ops import activation, elementwise, matmul, movement, norm, reduce
 from ingot.ops.lower import lower_all
 from ingot.schedule.family import family
@@ -24,7 +24,9 @@ from ingot.target import SM90A
 from tests.kernel.execute import built, poison, temporaries
 
 Array = np.ndarray[Any, Any]
-SMALL = replace(SM90A, sms=1)  # few blocks, so that each has several parts of a whole reduction
+SMALL = replace(
+    SM90A, sms=1
+)  # few blocks, so that each has several parts of a whole reduction
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,17 @@ class Program:
 
     def fresh(self) -> list[Array]:
         """The arguments with a result that nothing has written."""
-        return [*self.arguments[:-1], poison(self.wanted.size, self.kernel.params[-1].dtype)]
+        return [
+            *self.arguments[:-1],
+            poison(self.wanted.size, self.kernel.params[-1].dtype),
+        ]
 
     def scheduled(self) -> Built:
         """The loop trees on a small GPU, decomposed."""
         made = built(gpu.choose(self.kernel, self.hints, SMALL))
-        return replace(made, launches=tuple(decompose(launch) for launch in made.launches))
+        return replace(
+            made, launches=tuple(decompose(launch) for launch in made.launches)
+        )
 
     def simulated(self, made: Built | None = None) -> Array:
         """What the SIMT interpreter gives."""
@@ -57,7 +64,10 @@ class Program:
 
     def error(self, got: Array) -> float:
         """Distance to float64, as a share of the largest value."""
-        return float(np.abs(got.reshape(self.wanted.shape) - self.wanted).max() / np.abs(self.wanted).max())
+        return float(
+            np.abs(got.reshape(self.wanted.shape) - self.wanted).max()
+            / np.abs(self.wanted).max()
+        )
 
 
 def program(name: str, *shape: int) -> Program:
@@ -70,9 +80,16 @@ def program(name: str, *shape: int) -> Program:
     made = family(draft)
     by_node = dict(zip(nodes, inputs, strict=True))
     wanted = np.asarray(reference(*(x.astype(np.float64) for x in inputs)))
-    arguments = [by_node[b] for b in draft.buffers[:-1]] + [np.empty(wanted.shape, dt.to_numpy(root.dtype))]
-    sizes = {cast(VarArg, v.arg).name: cast("int | float", n) for v, n in made.values.items()}
-    hints = {v: int(cast(int, n)) for v, n in made.values.items() if v.dtype is dt.index}
+    arguments = [by_node[b] for b in draft.buffers[:-1]] + [
+        np.empty(wanted.shape, dt.to_numpy(root.dtype))
+    ]
+    sizes = {
+        cast(VarArg, v.arg).name: cast("int | float", n)
+        for v, n in made.values.items()
+    }
+    hints = {
+        v: int(cast(int, n)) for v, n in made.values.items() if v.dtype is dt.index
+    }
     return Program(made.kernel, sizes, hints, arguments, wanted)
 
 
@@ -97,24 +114,49 @@ def _softmax(x: Array) -> Array:
 
 
 def _layer_norm(x: Array, w: Array, b: Array) -> Array:
-    return np.asarray((x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * w + b)
+    return np.asarray(
+        (x - x.mean(-1, keepdims=True))
+        / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        * w
+        + b
+    )
 
 
 Shapes = Callable[..., list[tuple[int, ...]]]
 Row = tuple[Shapes, Callable[..., UOp], Callable[..., Any]]
 _PROGRAMS: dict[str, Row] = {
-    "chain": (lambda m, n: [(m, n)] * 2, _chain, lambda x, b: np.tanh(x * 1.5 + b) / (1 + np.exp(-x))),
+    "chain": (
+        lambda m, n: [(m, n)] * 2,
+        _chain,
+        lambda x, b: np.tanh(x * 1.5 + b) / (1 + np.exp(-x)),
+    ),
     "softmax": (lambda m, n: [(m, n)], activation.softmax, _softmax),
     "layer_norm": (lambda m, n: [(m, n), (n,), (n,)], norm.layer_norm, _layer_norm),
-    "transpose": (lambda m, n: [(m, n)], lambda x: movement.permute(x, (1, 0)), lambda x: x.T),
-    "row_sum": (lambda m, n: [(m, n)], lambda x: reduce.sum_(x, axis=-1), lambda x: x.sum(-1)),
+    "transpose": (
+        lambda m, n: [(m, n)],
+        lambda x: movement.permute(x, (1, 0)),
+        lambda x: x.T,
+    ),
+    "row_sum": (
+        lambda m, n: [(m, n)],
+        lambda x: reduce.sum_(x, axis=-1),
+        lambda x: x.sum(-1),
+    ),
     "total": (lambda m, n: [(m, n)], reduce.sum_, lambda x: x.sum()),
-    "argmax": (lambda m, n: [(m, n)], lambda x: reduce.argmax(x, axis=-1), lambda x: x.argmax(-1)),
+    "argmax": (
+        lambda m, n: [(m, n)],
+        lambda x: reduce.argmax(x, axis=-1),
+        lambda x: x.argmax(-1),
+    ),
     "gemm": (lambda m, k, n: [(m, k), (k, n)], matmul.matmul, lambda a, b: a @ b),
     "gemm_relu": (
         lambda m, k, n: [(m, k), (k, n), (n,)],
         lambda a, b, c: activation.relu(elementwise.add(matmul.matmul(a, b), c)),
         lambda a, b, c: np.maximum(a @ b + c, 0),
     ),
-    "batched": (lambda z, m, k, n: [(z, m, k), (z, k, n)], matmul.matmul, lambda a, b: a @ b),
+    "batched": (
+        lambda z, m, k, n: [(z, m, k), (z, k, n)],
+        matmul.matmul,
+        lambda a, b: a @ b,
+    ),
 }

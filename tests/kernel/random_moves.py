@@ -8,17 +8,14 @@ from collections.abc import Callable
 from ingot.errors import MoveError
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope
+from ingot.kernel.launches import Built
 from ingot.kernel.moves import (
     bind,
-    compute_at,
     detach,
     edge,
     fuse,
-    layout,
     reorder,
-    share,
     split,
-    stage,
     unroll,
     vector,
 )
@@ -26,7 +23,7 @@ from ingot.kernel.nest import Edge, Kernel, Map, Nest, Reduce
 from ingot.kernel.pipeline import pipeline
 from ingot.kernel.reduction import hold, online, rfactor
 from ingot.kernel.specialise import predicate
-from ingot.kernel.tree import Built
+from ingot.kernel.staging import compute_at, layout, share, stage
 from tests.kernel.execute import built
 
 

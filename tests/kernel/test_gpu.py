@@ -12,14 +12,15 @@ import pytest
 from ingot.errors import KernelFault, MoveError
 from ingot.ir.interpret_simt import run_simt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import LoopArg, LoopKind, Ops, Scope, StageArg
+from ingot.ir.opcode import LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg
 from ingot.ir.rewrite import substitute
 from ingot.kernel import gpu, gpu_rows
 from ingot.kernel.align import align
 from ingot.kernel.launch import onto_threads
+from ingot.kernel.launches import Built
 from ingot.kernel.moves import split
 from ingot.kernel.specialise import at_most, multiple_of, predicate
-from ingot.kernel.tree import Built, build
+from ingot.kernel.tree import build
 from ingot.target import SM90A
 from tests.kernel.execute import built, interpret, number
 from tests.kernel.gpu_programs import Array, Program, program
@@ -48,17 +49,23 @@ TILED: list[Case] = [
     ("batched", (2, 33, 16, 36)),
 ]
 LONG: list[Case] = [("softmax", (2, 40000)), ("softmax", (1, 40000))]
-ids = [f"{name}-{'x'.join(map(str, shape))}" for name, shape in SMALL + TILED + LONG]
+ids = [
+    f"{name}-{'x'.join(map(str, shape))}" for name, shape in SMALL + TILED + LONG
+]
 
 
 @pytest.mark.parametrize(("name", "shape"), SMALL + TILED + LONG, ids=ids)
-def test_schedules_compute_what_the_program_says(name: str, shape: tuple[int, ...]) -> None:
+def test_schedules_compute_what_the_program_says(
+    name: str, shape: tuple[int, ...]
+) -> None:
     given = program(name, *shape)
     assert given.error(given.simulated()) < 1e-5
 
 
 @pytest.mark.parametrize(("name", "shape"), SMALL, ids=ids[: len(SMALL)])
-def test_the_same_nests_without_moves_agree(name: str, shape: tuple[int, ...]) -> None:
+def test_the_same_nests_without_moves_agree(
+    name: str, shape: tuple[int, ...]
+) -> None:
     given = program(name, *shape)
     buffers = given.fresh()
     interpret(align(given.kernel), buffers, given.sizes)
@@ -69,7 +76,12 @@ def test_the_same_nests_without_moves_agree(name: str, shape: tuple[int, ...]) -
 
 
 def loops(made: Built, kind: LoopKind) -> list[UOp]:
-    return [u for launch in made.launches for u in launch.toposort() if u.op is Ops.LOOP and loop_arg(u).kind is kind]
+    return [
+        u
+        for launch in made.launches
+        for u in launch.toposort()
+        if u.op is Ops.LOOP and loop_arg(u).kind is kind
+    ]
 
 
 def loop_arg(node: UOp) -> LoopArg:
@@ -79,10 +91,18 @@ def loop_arg(node: UOp) -> LoopArg:
 def loads_of(made: Built, slot: int) -> list[UOp]:
     """The loads of one argument, each written once in the tree."""
     nodes = [u for launch in made.launches for u in launch.toposort()]
-    return [u for u in nodes if u.op is Ops.LOAD and u.src[0].op is Ops.PARAM and u.src[0].arg.slot == slot]  # type: ignore[union-attr]
+    return [
+        u
+        for u in nodes
+        if u.op is Ops.LOAD
+        and u.src[0].op is Ops.PARAM
+        and cast(ParamArg, u.src[0].arg).slot == slot
+    ]
 
 
-@pytest.mark.parametrize(("name", "shape"), [("softmax", (4, 1024)), ("layer_norm", (4, 1024))])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("softmax", (4, 1024)), ("layer_norm", (4, 1024))]
+)
 def test_a_row_that_fits_is_read_once(name: str, shape: tuple[int, ...]) -> None:
     made = program(name, *shape).scheduled()
     assert len(made.launches) == 1
@@ -108,7 +128,11 @@ def test_a_whole_reduction_is_two_launches_and_a_temporary_a_block() -> None:
 
 def test_tiles_of_a_transpose_are_padded() -> None:
     (launch,) = program("transpose", 64, 64).scheduled().launches
-    (tile,) = (u for u in launch.toposort() if u.op is Ops.STAGE and stage_scope(u) is Scope.SHARED)
+    (tile,) = (
+        u
+        for u in launch.toposort()
+        if u.op is Ops.STAGE and stage_scope(u) is Scope.SHARED
+    )
     assert int(tile.src[0].value) == 64 * 65
 
 
@@ -118,7 +142,11 @@ def stage_scope(node: UOp) -> Scope:
 
 def test_shared_fills_wait_for_each_other_once() -> None:
     (launch,) = program("gemm", 32, 32, 32).scheduled().launches
-    step = next(u for u in loops(Built((launch,), ()), LoopKind.LOOP) if any(s.op is Ops.BARRIER for s in u.src))
+    step = next(
+        u
+        for u in loops(Built((launch,), ()), LoopKind.LOOP)
+        if any(s.op is Ops.BARRIER for s in u.src)
+    )
     assert sum(s.op is Ops.BARRIER for s in step.src) == 2
 
 
@@ -126,7 +154,17 @@ def test_every_schedule_is_a_list_of_moves() -> None:
     given = program("softmax", 4, 1024)
     moved = gpu.choose(given.kernel, given.hints)
     names = {move.partition("(")[0] for move in moved.moves}
-    assert {"split", "bind", "stage", "share", "rfactor", "vector", "unroll", "predicate", "at_most"} <= names
+    assert {
+        "split",
+        "bind",
+        "stage",
+        "share",
+        "rfactor",
+        "vector",
+        "unroll",
+        "predicate",
+        "at_most",
+    } <= names
 
 
 # --- one member, many sizes ---
@@ -194,30 +232,54 @@ def without_barrier(launch: UOp, which: int) -> UOp:
         else:
             yield node
 
-    return launch.replace(src=tuple(s for child in launch.src for s in statement(child)))
+    return launch.replace(
+        src=tuple(s for child in launch.src for s in statement(child))
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "which"), [("transpose", (64, 64), 1), ("gemm", (32, 64, 32), 0), ("gemm", (32, 64, 32), 1)]
+    ("name", "shape", "which"),
+    [
+        ("transpose", (64, 64), 1),
+        ("gemm", (32, 64, 32), 0),
+        ("gemm", (32, 64, 32), 1),
+    ],
 )
-def test_a_dropped_barrier_is_found(name: str, shape: tuple[int, ...], which: int) -> None:
+def test_a_dropped_barrier_is_found(
+    name: str, shape: tuple[int, ...], which: int
+) -> None:
     given = program(name, *shape)
     (launch,) = given.scheduled().launches
-    with pytest.raises(KernelFault, match=r"race in .*no barrier|reads uninitialised"):
+    with pytest.raises(
+        KernelFault, match=r"race in .*no barrier|reads uninitialised"
+    ):
         run_simt(without_barrier(launch, which), given.fresh(), given.sizes)
 
 
 def unmasked(launch: UOp) -> UOp:
     """The tree with every load and store bare of its mask."""
-    masked = [u for u in launch.toposort() if u.op in (Ops.LOAD, Ops.STORE) and len(u.src) == 4]
-    plain = {u: u.replace(src=u.src[:2] if u.op is Ops.LOAD else u.src[:3]) for u in masked}
+    masked = [
+        u
+        for u in launch.toposort()
+        if u.op in (Ops.LOAD, Ops.STORE) and len(u.src) == 4
+    ]
+    plain = {
+        u: u.replace(src=u.src[:2] if u.op is Ops.LOAD else u.src[:3])
+        for u in masked
+    }
     while any(u in plain for u in launch.toposort()):
         launch = substitute(launch, plain)
     return launch
 
 
 @pytest.mark.parametrize(
-    ("name", "shape"), [("transpose", (33, 47)), ("softmax", (2, 37)), ("chain", (3, 37)), ("gemm", (33, 19, 35))]
+    ("name", "shape"),
+    [
+        ("transpose", (33, 47)),
+        ("softmax", (2, 37)),
+        ("chain", (3, 37)),
+        ("gemm", (33, 19, 35)),
+    ],
 )
 def test_a_dropped_mask_is_found(name: str, shape: tuple[int, ...]) -> None:
     given = program(name, *shape)
@@ -229,13 +291,18 @@ def test_a_dropped_mask_is_found(name: str, shape: tuple[int, ...]) -> None:
 def test_a_store_by_every_thread_is_found() -> None:
     given = program("row_sum", 3, 40)
     (launch,) = given.scheduled().launches
-    with pytest.raises(KernelFault, match=r"race in p1\[0\]: thread 1 writes in the same step as thread 0"):
+    with pytest.raises(
+        KernelFault,
+        match=r"race in p1\[0\]: thread 1 writes in the same step as thread 0",
+    ):
         run_simt(unmasked(launch), padded(given.fresh()), given.sizes)
 
 
 def padded(buffers: list[Array]) -> list[Array]:
     """Arguments with room behind them, so that only the store is wrong."""
-    return [np.concatenate([b.reshape(-1), np.zeros(1 << 16, b.dtype)]) for b in buffers]
+    return [
+        np.concatenate([b.reshape(-1), np.zeros(1 << 16, b.dtype)]) for b in buffers
+    ]
 
 
 # --- the moves that GPU schedules brought along ---
@@ -276,7 +343,9 @@ def test_at_most_refuses_a_tile() -> None:
 def test_a_multiple_makes_splits_exact() -> None:
     given = program("row_sum", 4, 64)
     kernel = align(given.kernel)
-    row = next(lp for lp in kernel.loops.values() if lp.axis in kernel.nests[0].reduced)
+    row = next(
+        lp for lp in kernel.loops.values() if lp.axis in kernel.nests[0].reduced
+    )
     moved = split(multiple_of(kernel, row.extent, 4), row.name, 4, "o", "i")
     assert moved.loop("i").extent is moved.loop("i").capacity
     with pytest.raises(MoveError, match="not a size argument"):

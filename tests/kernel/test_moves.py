@@ -14,16 +14,12 @@ from ingot.ir.opcode import LoopKind, Ops, Scope
 from ingot.ir.text import tree_text
 from ingot.kernel.moves import (
     bind,
-    compute_at,
     detach,
     edge,
     fuse,
     group,
-    layout,
     reorder,
-    share,
     split,
-    stage,
     unroll,
     vector,
 )
@@ -31,6 +27,7 @@ from ingot.kernel.nest import Edge, Kernel, Reduce
 from ingot.kernel.pipeline import pipeline
 from ingot.kernel.reduction import hold, online, rfactor
 from ingot.kernel.specialise import at_most, multiple_of, predicate
+from ingot.kernel.staging import compute_at, layout, share, stage
 from ingot.kernel.tree import build
 from tests.kernel.execute import built, interpret
 from tests.kernel.kernels import SMALL, Small

@@ -10,19 +10,11 @@ import pytest
 from ingot.ir.interpret_simt import run_simt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopArg, LoopKind, Ops, Scope, StageArg
-from ingot.kernel.moves import (
-    bind,
-    compute_at,
-    edge,
-    reorder,
-    split,
-    stage,
-    unroll,
-    vector,
-)
+from ingot.kernel.moves import bind, edge, reorder, split, unroll, vector
 from ingot.kernel.nest import Edge, Kernel, Reduce
 from ingot.kernel.pipeline import pipeline
 from ingot.kernel.specialise import predicate
+from ingot.kernel.staging import compute_at, stage
 from tests.kernel.execute import Array, Native, built, interpret
 from tests.kernel.kernels import SMALL, matmul_bias
 

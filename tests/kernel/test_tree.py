@@ -13,18 +13,17 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, LoopKind, Ops, Scope, StageArg
 from ingot.kernel.moves import (
     bind,
-    compute_at,
     detach,
     edge,
     fuse,
     reorder,
     split,
-    stage,
     unroll,
     vector,
 )
 from ingot.kernel.nest import Edge, Kernel, Reduce
 from ingot.kernel.reduction import hold, online, rfactor
+from ingot.kernel.staging import compute_at, stage
 from tests.kernel.execute import built, interpret, number
 from tests.kernel.kernels import (
     SMALL,

@@ -44,7 +44,10 @@ def names_of(root: UOp) -> set[str]:
 def arrays_of(sample: Sample, dtype: str = "float64", seed: int = 0) -> list[Any]:
     """The sample's inputs, with floats in `dtype`."""
     given = sample.arguments(seed)
-    return [_as_array(a, dtype) if isinstance(a, np.ndarray | np.generic | float) else a for a in given]
+    return [
+        _as_array(a, dtype) if isinstance(a, np.ndarray | np.generic | float) else a
+        for a in given
+    ]
 
 
 def _as_array(value: Any, dtype: str) -> Any:
@@ -62,7 +65,10 @@ def built(op: Op, arguments: Sequence[Any], attrs: Any) -> tuple[UOp, Inputs]:
 
 def wanted(op: Op, arguments: Sequence[Any], attrs: Any) -> Any:
     """What the reference says, from inputs widened to float64."""
-    wide = [_as_array(a, "float64") if isinstance(a, np.ndarray) else a for a in arguments]
+    wide = [
+        _as_array(a, "float64") if isinstance(a, np.ndarray) else a
+        for a in arguments
+    ]
     with np.errstate(all="ignore"):
         return np.asarray(op.ref(*wide, **attrs))
 
@@ -79,6 +85,8 @@ def error_in_ulp(got: Any, want: Any, normwise: bool) -> float:
     if special.all():
         return 0.0
     size = np.abs(want[~special])
-    unit = np.spacing((np.full_like(size, size.max()) if normwise else size).astype(got.dtype)).astype(np.float64)
+    unit = np.spacing(
+        (np.full_like(size, size.max()) if normwise else size).astype(got.dtype)
+    ).astype(np.float64)
     off = np.abs(got[~special].astype(np.float64) - want[~special])
     return float((off / unit).max())

@@ -21,14 +21,34 @@ from ingot.ops.creation import arange, eye, full
 from ingot.ops.indexing import getitem
 from ingot.ops.lower import lower_all
 from ingot.ops.matmul import matmul
-from ingot.ops.movement import broadcast_shape, expand, flatten, pad, reshape, shrink, size
+from ingot.ops.movement import (
+    broadcast_shape,
+    expand,
+    flatten,
+    pad,
+    reshape,
+    shrink,
+    size,
+)
 from ingot.ops.op import apply, find
 from ingot.ops.promotion import promote
 from ingot.ops.reduce import mean, sum_
 from tests.ops.evaluate import Inputs
 
 F32 = param(0, dt.float32, (2, 3))
-NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+NAMES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+]
 
 
 # --- types ----------------------------------------------------------------------------------------------------------
@@ -44,7 +64,9 @@ def test_promotion_is_that_of_the_array_api(a: str, b: str) -> None:
         with pytest.raises(DTypeError, match="no integer type holds both"):
             promote(dt.named(a), dt.named(b))
     elif "f" in kinds and len(kinds) > 1:
-        assert promote(dt.named(a), dt.named(b)) is dt.named(a if np.dtype(a).kind == "f" else b)
+        assert promote(dt.named(a), dt.named(b)) is dt.named(
+            a if np.dtype(a).kind == "f" else b
+        )
     else:
         assert promote(dt.named(a), dt.named(b)).name == wide.name
 
@@ -75,7 +97,9 @@ def test_python_numbers_are_weak(dtype: str, number: Any, wanted: str) -> None:
 
 
 def test_a_number_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="300 does not fit uint8, which holds 0"):
+    with pytest.raises(
+        ArgumentError, match="300 does not fit uint8, which holds 0"
+    ):
         ew.add(param(0, dt.uint8, (3,)), 300)
 
 
@@ -118,7 +142,13 @@ def test_primitives_never_broadcast() -> None:
 def test_moves_that_do_nothing_make_no_node() -> None:
     x = F32
     assert reshape(x, (2, 3)) is reshape(reshape(x, (6,)), (2, 3)) is x
-    assert expand(x, (2, 3)) is pad(x, 0) is shrink(x, (None, (0, 3))) is getitem(x, slice(None)) is x
+    assert (
+        expand(x, (2, 3))
+        is pad(x, 0)
+        is shrink(x, (None, (0, 3)))
+        is getitem(x, slice(None))
+        is x
+    )
     assert sum_(x, ()) is ew.astype(x, "float32") is x
 
 
@@ -129,7 +159,9 @@ def test_symbolic_sizes_flow_through() -> None:
     assert reshape(x, (-1, 3, 2)).shape == (n, 3, 2)
     assert softmax(ew.add(x, 1)).shape == (n, 6)
     assert matmul(x, param(1, dt.float32, (6, 2))).shape == (n, 2)
-    assert [simplify(size(length)) for length in getitem(x, (slice(None), 2)).shape] == [n]
+    assert [
+        simplify(size(length)) for length in getitem(x, (slice(None), 2)).shape
+    ] == [n]
     assert flatten(param(0, dt.float32, (4, n, 6)), 0, 1).shape[1] == 6
     with pytest.raises(ShapeError, match="do not broadcast"):
         ew.add(x, param(1, dt.float32, (5, 6)))
@@ -145,11 +177,22 @@ def test_a_symbolic_mean_divides_by_the_size() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [(0, 5, 1), (2, 11, 3), (5, 0, -2), (0, 0, 1), (3, 1, 1), (0.5, 2.0, 0.25), (1, 2, 0.1)]
+    "given",
+    [
+        (0, 5, 1),
+        (2, 11, 3),
+        (5, 0, -2),
+        (0, 0, 1),
+        (3, 1, 1),
+        (0.5, 2.0, 0.25),
+        (1, 2, 0.1),
+    ],
 )
 def test_arange_is_that_of_numpy(given: Any) -> None:
     start, stop, step = given
-    got = Inputs().run(arange(start, stop, step, dt.float64 if isinstance(step, float) else None))
+    got = Inputs().run(
+        arange(start, stop, step, dt.float64 if isinstance(step, float) else None)
+    )
     np.testing.assert_allclose(got, np.arange(*given), rtol=1e-15)
     assert got.shape == np.arange(*given).shape
 
@@ -160,7 +203,11 @@ def test_eye_is_that_of_numpy(given: Any) -> None:
 
 
 def test_full_has_the_type_of_its_number() -> None:
-    assert [full((2,), v).dtype.name for v in (1, 1.5, True)] == ["int64", "float32", "bool"]
+    assert [full((2,), v).dtype.name for v in (1, 1.5, True)] == [
+        "int64",
+        "float32",
+        "bool",
+    ]
     with pytest.raises(ArgumentError, match="-1 in shape"):
         full((2, -1), 0)
 
@@ -174,13 +221,19 @@ def test_an_unknown_op_is_named_with_its_neighbours() -> None:
 
 
 def test_wrong_attributes_and_inputs_are_named() -> None:
-    with pytest.raises(ArgumentError, match="softmax: unknown argument 'dim'; it takes axis"):
+    with pytest.raises(
+        ArgumentError, match="softmax: unknown argument 'dim'; it takes axis"
+    ):
         apply("softmax", F32, dim=1)
-    with pytest.raises(ArgumentError, match="softmax: 2 inputs were given; it takes x"):
+    with pytest.raises(
+        ArgumentError, match="softmax: 2 inputs were given; it takes x"
+    ):
         apply("softmax", F32, F32)
     with pytest.raises(DTypeError, match=r"softmax: x is list; wanted a tensor"):
         apply("softmax", [1, 2])
-    with pytest.raises(ArgumentError, match="axis is 'last'; wanted a whole number"):
+    with pytest.raises(
+        ArgumentError, match="axis is 'last'; wanted a whole number"
+    ):
         apply("softmax", F32, axis="last")
 
 

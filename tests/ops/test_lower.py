@@ -35,7 +35,11 @@ B = param(2, dt.float32, (5,))
 def ops_of(node: UOp) -> list[Ops]:
     """The opcodes that compute, in order."""
     silent = {Ops.CONST, Ops.PARAM, Ops.RESHAPE, Ops.EXPAND, Ops.PERMUTE, Ops.STATE}
-    return [u.op for u in lower_all(node).toposort() if u.op not in silent and not _inside_reduce(u)]
+    return [
+        u.op
+        for u in lower_all(node).toposort()
+        if u.op not in silent and not _inside_reduce(u)
+    ]
 
 
 def _inside_reduce(node: UOp) -> bool:
@@ -86,13 +90,21 @@ def test_axes_have_one_normal_form() -> None:
 
 
 def test_softmax_is_max_sub_exp_sum_div() -> None:
-    assert ops_of(softmax(X)) == [Ops.REDUCE, Ops.SUB, Ops.EXP, Ops.REDUCE, Ops.FDIV]
+    assert ops_of(softmax(X)) == [
+        Ops.REDUCE,
+        Ops.SUB,
+        Ops.EXP,
+        Ops.REDUCE,
+        Ops.FDIV,
+    ]
 
 
 def test_matmul_is_a_product_and_a_sum() -> None:
     lowered = lower_all(matmul(X, transpose(W)))
     assert ops_of(lowered) == [Ops.MUL, Ops.REDUCE]
-    assert not [u for u in lowered.toposort() if u.op is Ops.PERMUTE], "the two transposes cancel"
+    assert not [u for u in lowered.toposort() if u.op is Ops.PERMUTE], (
+        "the two transposes cancel"
+    )
 
 
 # --- going down -----------------------------------------------------------------------------------------------------
@@ -118,7 +130,9 @@ def test_shared_work_is_lowered_once() -> None:
     assert both.src[0].src[0] is both.src[1].src[0] is lower_all(shared)
 
 
-@pytest.mark.parametrize("make", [lambda x: ew.add(x, 1), sigmoid, lambda x: softmax(x)])
+@pytest.mark.parametrize(
+    "make", [lambda x: ew.add(x, 1), sigmoid, lambda x: softmax(x)]
+)
 def test_depth_meets_no_recursion_limit(make: Op) -> None:
     node = X
     for _ in range(3000):
@@ -136,8 +150,14 @@ def find(root: UOp, op: Ops) -> UOp:
 def test_a_lowered_node_says_where_it_came_from() -> None:
     x = param(3, dt.float32, (7, 9))
     lowered = lower_all(scaled_dot_product_attention(x, x, x))
-    assert describe(find(lowered, Ops.EXP)) == "scaled_dot_product_attention > softmax > exp"
-    assert describe(find(lowered, Ops.MUL)) == "scaled_dot_product_attention > matmul > mul"
+    assert (
+        describe(find(lowered, Ops.EXP))
+        == "scaled_dot_product_attention > softmax > exp"
+    )
+    assert (
+        describe(find(lowered, Ops.MUL))
+        == "scaled_dot_product_attention > matmul > mul"
+    )
     assert describe(softmax(x)) == "softmax"
 
 
@@ -167,15 +187,29 @@ def test_names_do_not_keep_nodes_alive() -> None:
 HALF = param(0, dt.float16, (4, 6))
 
 
-@pytest.mark.parametrize("x", [HALF, param(0, dt.bfloat16, (4, 6))], ids=["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "x", [HALF, param(0, dt.bfloat16, (4, 6))], ids=["float16", "bfloat16"]
+)
 @pytest.mark.parametrize(
     "make",
-    [sum_, mean, var, softmax, layer_norm, rms_norm, lambda x: matmul(x, transpose(x))],
+    [
+        sum_,
+        mean,
+        var,
+        softmax,
+        layer_norm,
+        rms_norm,
+        lambda x: matmul(x, transpose(x)),
+    ],
     ids=["sum", "mean", "var", "softmax", "layer_norm", "rms_norm", "matmul"],
 )
 def test_small_floats_are_summed_in_float32(make: Op, x: UOp) -> None:
     lowered = lower_all(make(x))
-    sums = [u for u in lowered.toposort() if u.op is Ops.REDUCE and u.src[-1].op is Ops.ADD]
+    sums = [
+        u
+        for u in lowered.toposort()
+        if u.op is Ops.REDUCE and u.src[-1].op is Ops.ADD
+    ]
     assert sums
     assert {u.dtype for u in sums} == {dt.float32}
     assert lowered.dtype is x.dtype
@@ -205,17 +239,28 @@ def test_a_wrong_target_costs_infinity() -> None:
 # --- order ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", [[1, np.nan, 3, np.nan], [2, 5, 5, 1], [-np.inf, -np.inf], [np.nan, 4]])
+@pytest.mark.parametrize(
+    "row", [[1, np.nan, 3, np.nan], [2, 5, 5, 1], [-np.inf, -np.inf], [np.nan, 4]]
+)
 @pytest.mark.parametrize("op", [Ops.MAX, Ops.MIN])
-def test_argmax_does_not_depend_on_the_order_of_combining(op: Ops, row: list[float]) -> None:
+def test_argmax_does_not_depend_on_the_order_of_combining(
+    op: Ops, row: list[float]
+) -> None:
     """Lanes and threads combine in orders of their own: which side is called left must not matter."""
     inputs = Inputs()
     parts = (inputs.node(np.array(row, np.float64)), counter((len(row),), 0))
     starts = (-np.inf if op is Ops.MAX else np.inf, 2**63 - 1)
     combine = better(op)
-    found = [reduce_states(parts, starts, order, (0,)) for order in (combine, lambda a, b: combine(b, a))]
+    found = [
+        reduce_states(parts, starts, order, (0,))
+        for order in (combine, lambda a, b: combine(b, a))
+    ]
     places = [int(inputs.run(result(node, 1))) for node in found]
-    assert places[0] == places[1] == (np.argmax(row) if op is Ops.MAX else np.argmin(row))
+    assert (
+        places[0]
+        == places[1]
+        == (np.argmax(row) if op is Ops.MAX else np.argmin(row))
+    )
 
 
 # --- ops from outside -----------------------------------------------------------------------------------------------

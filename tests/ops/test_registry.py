@@ -16,9 +16,15 @@ from ingot.ops.op import REGISTRY, Op
 from ingot.ops.sample import Sample
 from tests.ops.evaluate import arrays_of, built, error_in_ulp, names_of, wanted
 
-GOOD = [pytest.param(op, s, id=f"{op.name}-{i}") for op in REGISTRY.values() for i, s in enumerate(op.samples)]
+GOOD = [
+    pytest.param(op, s, id=f"{op.name}-{i}")
+    for op in REGISTRY.values()
+    for i, s in enumerate(op.samples)
+]
 BAD = [
-    pytest.param(op, s, m, id=f"{op.name}-{i}") for op in REGISTRY.values() for i, (s, m) in enumerate(op.bad_samples)
+    pytest.param(op, s, m, id=f"{op.name}-{i}")
+    for op in REGISTRY.values()
+    for i, (s, m) in enumerate(op.bad_samples)
 ]
 
 
@@ -76,7 +82,9 @@ def test_zeros_keep_or_lose_their_sign_as_in_numpy(name: str) -> None:
 def test_a_remainder_of_zero_has_the_sign_of_the_divisor() -> None:
     a, b = np.array([6.0, 6.0, -6.0, 0.0]), np.array([3.0, -3.0, -3.0, -3.0])
     node, inputs = built(REGISTRY["remainder"], [a, b], {})
-    assert np.array_equal(np.signbit(inputs.run(node)), np.signbit(np.remainder(a, b)))
+    assert np.array_equal(
+        np.signbit(inputs.run(node)), np.signbit(np.remainder(a, b))
+    )
 
 
 @pytest.mark.parametrize(("op", "sample"), GOOD)
@@ -86,7 +94,9 @@ def test_lowered_form_has_only_primitives(op: Op, sample: Sample) -> None:
 
 
 @pytest.mark.parametrize(("op", "sample", "message"), BAD)
-def test_bad_samples_say_what_is_wrong(op: Op, sample: Sample, message: str) -> None:
+def test_bad_samples_say_what_is_wrong(
+    op: Op, sample: Sample, message: str
+) -> None:
     with pytest.raises(IngotError) as caught:
         built(op, arrays_of(sample), sample.attrs)
     assert message in str(caught.value)
@@ -101,7 +111,9 @@ def test_declarations_are_complete(op: Op) -> None:
         assert alias not in REGISTRY
 
 
-@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.is_named], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in REGISTRY.values() if op.is_named], ids=lambda op: op.name
+)
 def test_named_ops_stay_nodes_of_the_program(op: Op) -> None:
     for sample in op.samples:
         node, _ = built(op, arrays_of(sample), sample.attrs)
@@ -116,5 +128,7 @@ def test_both_graphs_keep_the_rules_of_their_level(op: Op, sample: Sample) -> No
     verify(node, PROGRAM)
     lowered = lower_all(node)
     # Kernels know iota, so it stays in the primitive graph; the rest of the graph is checked without it.
-    counters = {u: param(9, dt.index, u.shape) for u in lowered.toposort() if u.op is Ops.OP}
+    counters = {
+        u: param(9, dt.index, u.shape) for u in lowered.toposort() if u.op is Ops.OP
+    }
     verify(substitute(lowered, counters), PRIMITIVE)

@@ -14,8 +14,8 @@ from ingot.ir.opcode import Ops
 from ingot.ir.pattern import PatternMatcher
 from ingot.ir.region import param
 from ingot.kernel.decompose import decompose
+from ingot.kernel.launches import Built
 from ingot.kernel.nest import Kernel
-from ingot.kernel.tree import Built
 from ingot.schedule.fuse import fuse
 from tests.golden.test_golden import CASES, arrays, test_moves_keep_the_meaning
 from tests.ir.test_rules import test_rule_keeps_meaning

@@ -35,7 +35,11 @@ def layer(rows: int = 5, inner: int = 7, columns: int = 9) -> ig.Tensor:
 
 
 def layer_wanted(rows: int = 5, inner: int = 7, columns: int = 9) -> Array:
-    x, w, b = array(rows, inner), array(inner, columns, seed=1), array(columns, seed=2)
+    x, w, b = (
+        array(rows, inner),
+        array(inner, columns, seed=1),
+        array(columns, seed=2),
+    )
     wanted: Array = np.maximum(x.astype(np.float64) @ w + b, 0)
     return wanted
 

@@ -206,7 +206,8 @@ def test_rounding_is_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("got", "wanted"), [(np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf), (1.0, np.inf)]
+    ("got", "wanted"),
+    [(np.nan, 1.0), (1.0, np.nan), (np.inf, -np.inf), (1.0, np.inf)],
 )
 def test_special_values_are_exact(got: float, wanted: float) -> None:
     first, second = (np.array([0.0, value], np.float32) for value in (got, wanted))

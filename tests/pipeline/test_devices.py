@@ -64,7 +64,8 @@ def test_captured_functions_run_there_too(device: str, session: Session) -> None
 def test_a_device_that_is_not_here_is_refused(device: str) -> None:
     with settings.override(device=device):
         with pytest.raises(
-            DeviceError, match=f"no device {device} here: wanted CPU, PYTHON or NULL"
+            DeviceError,
+            match=f"no device {device} here: wanted CPU, PYTHON or NULL",
         ):
             layer().numpy()
         with pytest.raises(DeviceError, match="set DEVICE=CPU"):

@@ -37,7 +37,9 @@ def matrix(m: int, n: int) -> Shapes:
 
 
 # name -> (program, the same in NumPy, shapes of its arguments from two sizes)
-PROGRAMS: dict[str, tuple[Program, Callable[..., Array], Callable[[int, int], Shapes]]] = {
+PROGRAMS: dict[
+    str, tuple[Program, Callable[..., Array], Callable[[int, int], Shapes]]
+] = {
     "chain": (
         lambda x, y: ig.tanh(x * 1.5 + y) * ig.sigmoid(x),
         lambda x, y: np.tanh(x * 1.5 + y) / (1 + np.exp(-x)),
@@ -54,8 +56,30 @@ PROGRAMS: dict[str, tuple[Program, Callable[..., Array], Callable[[int, int], Sh
 }
 FIRST = [(2, 2), (3, 33), (5, 20), (64, 40), (300, 64)]
 LATER = [
-    *((2, 3), (3, 2), (7, 5), (4, 16), (9, 17), (16, 31), (2, 48), (31, 49), (12, 64), (65, 65)),
-    *((0, 4), (4, 0), (100, 33), (33, 100), (128, 129), (257, 3), (3, 257), (1000, 41), (50, 1013), (512, 512)),
+    *(
+        (2, 3),
+        (3, 2),
+        (7, 5),
+        (4, 16),
+        (9, 17),
+        (16, 31),
+        (2, 48),
+        (31, 49),
+        (12, 64),
+        (65, 65),
+    ),
+    *(
+        (0, 4),
+        (4, 0),
+        (100, 33),
+        (33, 100),
+        (128, 129),
+        (257, 3),
+        (3, 257),
+        (1000, 41),
+        (50, 1013),
+        (512, 512),
+    ),
 ]
 
 
@@ -84,5 +108,7 @@ def test_numbers_are_arguments(session: Session) -> None:
     x = ig.from_numpy(floats(10, 10))
     (x * 1.25 + 0.75).realize()
     before = session.forge().compiled
-    np.testing.assert_allclose((x * -3.5 + 2.25).numpy(), x.numpy() * np.float32(-3.5) + np.float32(2.25))
+    np.testing.assert_allclose(
+        (x * -3.5 + 2.25).numpy(), x.numpy() * np.float32(-3.5) + np.float32(2.25)
+    )
     assert session.forge().compiled == before

@@ -70,7 +70,10 @@ def test_2_says_nothing_of_compiling_where_nothing_is_compiled(
     printed: Printed,
 ) -> None:
     printed(2)
-    assert [line.split()[0] for line in printed(2)] == ["scheduled", "relu_add_matmul"]
+    assert [line.split()[0] for line in printed(2)] == [
+        "scheduled",
+        "relu_add_matmul",
+    ]
 
 
 MARKS = {

@@ -43,7 +43,10 @@ def second_process(cache: Path, **changes: str) -> tuple[int, int, float]:
         INGOT_CACHE_DIR=str(cache), PYTHONPATH=str(ROOT), **changes
     )
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     compiled, late, total = done.stdout.split()
@@ -127,7 +130,9 @@ def test_a_guard_that_fails_gives_another_member(session: Session) -> None:
 
 def test_a_recipe_survives_being_text(session: Session) -> None:
     recipe, _ = (
-        session.forge().compiler().schedule(sink_of(layer(), tensor(3) + 2.5), Report())
+        session.forge()
+        .compiler()
+        .schedule(sink_of(layer(), tensor(3) + 2.5), Report())
     )
     assert recipe_from_text(recipe.text()) == recipe
     values = [value.value for use in recipe.uses for value in use.values]
@@ -150,7 +155,11 @@ def test_a_recipe_holds_bits_of_floats() -> None:
 def test_a_member_survives_being_text() -> None:
     launch = Launch("ab" * 32, "r2", "((n0 + 7) // 8)", "0")
     member = Member(
-        ("(n0 < 8)",), (("g0", "max(n0, 1)"),), ("n0", "g0"), ((4, "n0"),), (launch,)
+        ("(n0 < 8)",),
+        (("g0", "max(n0, 1)"),),
+        ("n0", "g0"),
+        ((4, "n0"),),
+        (launch,),
     )
     assert member_from_text(member.text()) == member
     assert member.fits({"n0": 7})
@@ -194,7 +203,9 @@ def test_keys_tell_settings_apart(tmp_path: Path) -> None:
     assert Store(cache, host(), Codegen(), COSTS).recipe("ab") == recipe
     assert Store(cache, host(), Codegen(noopt=True), COSTS).recipe("ab") is None
     assert Store(cache, host(), Codegen(), COSTS).recipe("cd") is None
-    assert Store(cache, host(), Codegen(), Costs(fma_gflops=7.0)).recipe("ab") is None
+    assert (
+        Store(cache, host(), Codegen(), Costs(fma_gflops=7.0)).recipe("ab") is None
+    )
 
 
 def test_members_of_a_family_add_up(tmp_path: Path) -> None:

@@ -40,7 +40,10 @@ def first_result(folder: Path) -> tuple[float, int, float]:
         "INGOT_CACHE_DIR": str(folder / "kernels"),
     }
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     seconds, compiled, number = done.stdout.split()

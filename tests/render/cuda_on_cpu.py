@@ -116,14 +116,23 @@ extern "C" void thread(int number, const int* grid, void** args) {{
 """
 
 
-def run_on_cpu(kernel: UOp, buffers: Sequence[Array], sizes: Mapping[str, int | float]) -> None:
+def run_on_cpu(
+    kernel: UOp, buffers: Sequence[Array], sizes: Mapping[str, int | float]
+) -> None:
     """One launch; `buffers` are in slot order and written in place."""
     arg = cast(KernelArg, kernel.arg)
     shape = geometry(kernel)
-    scalars = [np.array([sizes[cast(VarArg, s.arg).name]], dt.to_numpy(s.dtype)) for s in arg.sizes]
+    scalars = [
+        np.array([sizes[cast(VarArg, s.arg).name]], dt.to_numpy(s.dtype))
+        for s in arg.sizes
+    ]
     aligned = [_aligned(b) for b in buffers]
-    pointers = (ctypes.c_void_p * (len(buffers) + len(scalars)))(*(a.ctypes.data for a in [*aligned, *scalars]))
-    grid = (ctypes.c_int * 3)(*shape.blocks({name: int(n) for name, n in sizes.items()}))
+    pointers = (ctypes.c_void_p * (len(buffers) + len(scalars)))(
+        *(a.ctypes.data for a in [*aligned, *scalars])
+    )
+    grid = (ctypes.c_int * 3)(
+        *shape.blocks({name: int(n) for name, n in sizes.items()})
+    )
     host, code = _compiled(HOST), _compiled(_source(kernel))
     for name in ("wait_block", "wait_warp"):
         address = ctypes.cast(getattr(host, name), ctypes.c_void_p)
@@ -147,8 +156,13 @@ def _source(kernel: UOp) -> str:
     text = render_cuda(kernel)
     assert text.startswith(PRELUDE)
     count = len(arg.params)
-    pointers = [f"({TYPES[p.dtype]}*)args[{slot}]" for slot, p in enumerate(arg.params)]
-    scalars = [f"*({TYPES[s.dtype]}*)args[{count + slot}]" for slot, s in enumerate(arg.sizes)]
+    pointers = [
+        f"({TYPES[p.dtype]}*)args[{slot}]" for slot, p in enumerate(arg.params)
+    ]
+    scalars = [
+        f"*({TYPES[s.dtype]}*)args[{count + slot}]"
+        for slot, s in enumerate(arg.sizes)
+    ]
     call = f"{arg.name}({', '.join(pointers + scalars)})"
     return BEFORE + text[len(PRELUDE) :] + AFTER.format(call=call)
 
@@ -161,7 +175,11 @@ def _compiled(source: str) -> ctypes.CDLL:
     library = file.with_suffix(".so")
     file.write_text(source)
     flags = "-O1 -std=c++20 -ffp-contract=off -shared -fPIC -pthread -w".split()
-    done = subprocess.run([COMPILER, *flags, str(file), "-o", str(library)], capture_output=True, text=True)
+    done = subprocess.run(
+        [COMPILER, *flags, str(file), "-o", str(library)],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr + source
     loaded = ctypes.CDLL(str(library))
     shutil.rmtree(folder)

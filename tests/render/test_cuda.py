@@ -12,7 +12,15 @@ from ingot.errors import CompileError
 from ingot.ir import dtype as dt
 from ingot.ir.interpret_simt import run_simt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import KernelArg, LoopArg, LoopKind, Ops, ParamArg, Scope, StageArg
+from ingot.ir.opcode import (
+    KernelArg,
+    LoopArg,
+    LoopKind,
+    Ops,
+    ParamArg,
+    Scope,
+    StageArg,
+)
 from ingot.kernel import gpu
 from ingot.kernel.decompose import decompose
 from ingot.kernel.tree import build
@@ -45,7 +53,8 @@ CASES: list[Case] = [
 ]
 ids = [f"{name}-{'x'.join(map(str, shape))}" for name, shape in CASES]
 needs_nvrtc = pytest.mark.skipif(
-    importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.bindings") is None,
+    importlib.util.find_spec("cuda") is None
+    or importlib.util.find_spec("cuda.bindings") is None,
     reason="cuda-bindings and nvidia-cuda-nvrtc are not installed: pip install 'ingot[cuda]'",
 )
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not installed")
@@ -53,7 +62,9 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not install
 
 def texts(given: Program) -> list[str]:
     """The functions of a scheduled program, without the prelude."""
-    return [render_cuda(launch)[len(PRELUDE) :] for launch in given.scheduled().launches]
+    return [
+        render_cuda(launch)[len(PRELUDE) :] for launch in given.scheduled().launches
+    ]
 
 
 # --- the same bits ---
@@ -61,7 +72,9 @@ def texts(given: Program) -> list[str]:
 
 @needs_compiler
 @pytest.mark.parametrize(("name", "shape"), CASES, ids=ids)
-def test_rendered_code_gives_the_interpreters_bits(name: str, shape: tuple[int, ...]) -> None:
+def test_rendered_code_gives_the_interpreters_bits(
+    name: str, shape: tuple[int, ...]
+) -> None:
     given = program(name, *shape)
     made = given.scheduled()
     buffers, between = given.fresh(), temporaries(made, given.sizes)
@@ -140,7 +153,9 @@ def test_the_grid_follows_the_sizes() -> None:
 # --- small trees ---
 
 F32 = dt.float32
-LANE, WARP, BLOCK, STEP = (UOp.axis(n, name) for n, name in enumerate(("lane", "warp", "block", "step")))
+LANE, WARP, BLOCK, STEP = (
+    UOp.axis(n, name) for n, name in enumerate(("lane", "warp", "block", "step"))
+)
 X, Y = param(0), param(1, writable=True)
 
 
@@ -150,10 +165,22 @@ def bound(axis: UOp, extent: UOp | int, kind: LoopKind, *body: UOp) -> UOp:
     return UOp(Ops.LOOP, dt.void, (size, *body), LoopArg(arg.id, kind, arg.name))  # type: ignore[union-attr]
 
 
-def tree(*body: UOp, warps: int = 2, params: tuple[UOp, ...] = (X, Y), sizes: tuple[UOp, ...] = ()) -> UOp:
-    threads = bound(WARP, warps, LoopKind.WARP, bound(LANE, 32, LoopKind.LANE, *body))
+def tree(
+    *body: UOp,
+    warps: int = 2,
+    params: tuple[UOp, ...] = (X, Y),
+    sizes: tuple[UOp, ...] = (),
+) -> UOp:
+    threads = bound(
+        WARP, warps, LoopKind.WARP, bound(LANE, 32, LoopKind.LANE, *body)
+    )
     blocks = bound(BLOCK, 2, LoopKind.BLOCK, threads)
-    return UOp(Ops.KERNEL, dt.void, (blocks,), KernelArg("probe", params, sizes, number(1), number(0)))
+    return UOp(
+        Ops.KERNEL,
+        dt.void,
+        (blocks,),
+        KernelArg("probe", params, sizes, number(1), number(0)),
+    )
 
 
 PLACE = BLOCK * 64 + WARP * 32 + LANE
@@ -177,7 +204,11 @@ def test_a_fold_over_warps_keeps_lanes_apart() -> None:
     total = stage(3, 1)
     target = load(total, number(0))
     combine = UOp.state(F32, 0) + UOp.state(F32, 1)
-    body = (total, fold(1, 2, target, load(X, PLACE), combine, LoopKind.WARP), store(Y, PLACE, target))
+    body = (
+        total,
+        fold(1, 2, target, load(X, PLACE), combine, LoopKind.WARP),
+        store(Y, PLACE, target),
+    )
     assert "warps[64]" in render_cuda(tree(*body))
     same_bits(tree(*body), random(128), np.zeros(128, np.float32))
 
@@ -188,7 +219,14 @@ def test_a_fold_in_a_loop_waits_for_its_last_readers(kind: LoopKind) -> None:
     total, zero = stage(3, 1), number(0)
     target = load(total, zero)
     axis, extent = (0, 32) if kind is LoopKind.LANE else (1, 2)
-    once = fold(axis, extent, target, load(X, PLACE) * load(Y, PLACE), UOp.state(F32, 0) - UOp.state(F32, 1), kind)
+    once = fold(
+        axis,
+        extent,
+        target,
+        load(X, PLACE) * load(Y, PLACE),
+        UOp.state(F32, 0) - UOp.state(F32, 1),
+        kind,
+    )
     again = bound(STEP, 3, LoopKind.LOOP, once, store(Y, PLACE, target * 0.25))
     same_bits(tree(total, again), random(128), random(128) + 1)
 
@@ -196,9 +234,15 @@ def test_a_fold_in_a_loop_waits_for_its_last_readers(kind: LoopKind) -> None:
 @needs_compiler
 def test_a_vector_that_reads_what_it_writes() -> None:
     tile = stage(3, 4)
-    fill = bound(STEP, 4, LoopKind.VECTOR, store(tile, STEP, load(X, PLACE * 4 + STEP)))
-    turn = bound(STEP, 4, LoopKind.VECTOR, store(tile, STEP, load(tile, number(3) - STEP)))
-    out = bound(STEP, 4, LoopKind.VECTOR, store(Y, PLACE * 4 + STEP, load(tile, STEP)))
+    fill = bound(
+        STEP, 4, LoopKind.VECTOR, store(tile, STEP, load(X, PLACE * 4 + STEP))
+    )
+    turn = bound(
+        STEP, 4, LoopKind.VECTOR, store(tile, STEP, load(tile, number(3) - STEP))
+    )
+    out = bound(
+        STEP, 4, LoopKind.VECTOR, store(Y, PLACE * 4 + STEP, load(tile, STEP))
+    )
     x, y = random(512), np.zeros(512, np.float32)
     run_on_cpu(tree(tile, fill, turn, out), [x, y], {})
     assert y.reshape(-1, 4).tolist() == x.reshape(-1, 4)[:, ::-1].tolist()
@@ -209,19 +253,30 @@ def test_a_vector_fold() -> None:
     total = stage(3, 1)
     target = load(total, number(0))
     combine = UOp.state(F32, 0) + UOp.state(F32, 1)
-    body = (total, fold(3, 4, target, load(X, PLACE * 4 + STEP), combine), store(Y, PLACE, target))
+    body = (
+        total,
+        fold(3, 4, target, load(X, PLACE * 4 + STEP), combine),
+        store(Y, PLACE, target),
+    )
     same_bits(tree(*body), random(512), np.zeros(128, np.float32))
 
 
 @needs_compiler
 def test_a_masked_load_inside_an_expression() -> None:
     masked = load(X, LANE, LANE < 9, UOp.const(F32, 7.0))
-    same_bits(tree(store(Y, PLACE, load(X, PLACE) - masked)), random(128), np.zeros(128, np.float32))
+    same_bits(
+        tree(store(Y, PLACE, load(X, PLACE) - masked)),
+        random(128),
+        np.zeros(128, np.float32),
+    )
 
 
 @needs_compiler
 def test_conditions_and_scalar_arguments() -> None:
-    scale, limit = UOp.variable("scale", 0, 0, F32), UOp.variable("limit", 0, 1 << 40)
+    scale, limit = (
+        UOp.variable("scale", 0, 0, F32),
+        UOp.variable("limit", 0, 1 << 40),
+    )
     body = when(PLACE < limit, store(Y, PLACE, load(X, PLACE) * scale))
     kernel = tree(body, sizes=(limit, scale))
     same_bits(kernel, random(128), np.zeros(128, np.float32), limit=77, scale=1.5)
@@ -229,28 +284,51 @@ def test_conditions_and_scalar_arguments() -> None:
 
 @needs_compiler
 def test_integers_wrap_and_divide_as_the_meaning_says() -> None:
-    small, wide = (UOp(Ops.PARAM, d, (), ParamArg(n)) for n, d in enumerate((dt.int8, dt.int64)))
+    small, wide = (
+        UOp(Ops.PARAM, d, (), ParamArg(n))
+        for n, d in enumerate((dt.int8, dt.int64))
+    )
     out = UOp(Ops.PARAM, dt.int64, (), ParamArg(2, writable=True))
     a = load(small, PLACE)
     widened = (a * a + 100).cast(dt.int64)
-    value = decompose((load(wide, PLACE) // -7) * 3 + load(wide, PLACE) % 5 + widened)
+    value = decompose(
+        (load(wide, PLACE) // -7) * 3 + load(wide, PLACE) % 5 + widened
+    )
     kernel = tree(store(out, PLACE, value), params=(small, wide, out))
     numbers = np.random.default_rng(1)
-    arrays = numbers.integers(-128, 128, 128, np.int8), numbers.integers(-(1 << 62), 1 << 62, 128)
+    arrays = (
+        numbers.integers(-128, 128, 128, np.int8),
+        numbers.integers(-(1 << 62), 1 << 62, 128),
+    )
     same_bits(kernel, *arrays, np.zeros(128, np.int64))
 
 
 @needs_compiler
 @pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16])
 def test_sixteen_bit_floats_are_storage(dtype: dt.DType) -> None:
-    x, y = UOp(Ops.PARAM, dtype, (), ParamArg(0)), UOp(Ops.PARAM, dtype, (), ParamArg(1, writable=True))
+    x, y = (
+        UOp(Ops.PARAM, dtype, (), ParamArg(0)),
+        UOp(Ops.PARAM, dtype, (), ParamArg(1, writable=True)),
+    )
     wide = PLACE * 8 + STEP
     kernel = decompose(
-        tree(bound(STEP, 8, LoopKind.VECTOR, store(y, wide, load(x, wide) * load(x, wide))), params=(x, y))
+        tree(
+            bound(
+                STEP,
+                8,
+                LoopKind.VECTOR,
+                store(y, wide, load(x, wide) * load(x, wide)),
+            ),
+            params=(x, y),
+        )
     )
     assert "get<8>" in render_cuda(kernel)
     values = random(1024)
-    stored = values.astype(np.float16) if dtype is dt.float16 else (values.view(np.uint32) >> 16).astype(np.uint16)
+    stored = (
+        values.astype(np.float16)
+        if dtype is dt.float16
+        else (values.view(np.uint32) >> 16).astype(np.uint16)
+    )
     same_bits(kernel, stored, np.zeros_like(stored))
 
 
@@ -259,7 +337,12 @@ def test_sixteen_bit_floats_are_storage(dtype: dt.DType) -> None:
 
 def chunked() -> UOp:
     body = bound(STEP, 4, LoopKind.CHUNK, store(Y, STEP, load(X, STEP)))
-    return UOp(Ops.KERNEL, dt.void, (body,), KernelArg("probe", (X, Y), (), number(4), number(0)))
+    return UOp(
+        Ops.KERNEL,
+        dt.void,
+        (body,),
+        KernelArg("probe", (X, Y), (), number(4), number(0)),
+    )
 
 
 def staged(scope: Scope, size: int) -> UOp:
@@ -272,10 +355,19 @@ def staged(scope: Scope, size: int) -> UOp:
         (chunked, "a chunk loop is a thing of CPUs"),
         (lambda: staged(Scope.PACKED, 8), "packed scratch"),
         (lambda: staged(Scope.SHARED, 1 << 14), "65536 bytes of shared memory"),
-        (lambda: tree(store(Y, PLACE, load(X, PLACE)), warps=64), "at most 1024 threads"),
+        (
+            lambda: tree(store(Y, PLACE, load(X, PLACE)), warps=64),
+            "at most 1024 threads",
+        ),
         (lambda: tree(store(Y, STEP, load(X, PLACE))), "outside its loop"),
-        (lambda: tree(store(Y, PLACE, load(stage(9, 1), number(0)))), "before its place in the tree"),
-        (lambda: tree(store(Y, PLACE + UOp.variable("n", 0, 9), load(X, PLACE))), "not among the kernel's sizes"),
+        (
+            lambda: tree(store(Y, PLACE, load(stage(9, 1), number(0)))),
+            "before its place in the tree",
+        ),
+        (
+            lambda: tree(store(Y, PLACE + UOp.variable("n", 0, 9), load(X, PLACE))),
+            "not among the kernel's sizes",
+        ),
     ],
 )
 def test_trees_that_have_no_cuda_are_refused(kernel: object, words: str) -> None:

@@ -49,15 +49,25 @@ def on_gpu(given: Program, gpu: Device) -> Array:
         arg, shape = cast(KernelArg, launch.arg), geometry(launch)
         function = gpu.load(compile_cubin(render_cuda(launch)), arg.name)
         grid = shape.blocks({name: int(n) for name, n in given.sizes.items()})
-        scalars = [dt.to_numpy(s.dtype).type(given.sizes[cast(VarArg, s.arg).name]) for s in arg.sizes]
-        function.prepare(grid, shape.threads, [m.address for m in memory], scalars).launch()
+        scalars = [
+            dt.to_numpy(s.dtype).type(given.sizes[cast(VarArg, s.arg).name])
+            for s in arg.sizes
+        ]
+        function.prepare(
+            grid, shape.threads, [m.address for m in memory], scalars
+        ).launch()
     gpu.synchronize()
     return memory[len(buffers) - 1].download(buffers[-1])
 
 
-@pytest.mark.skipif(device() is None, reason="no CUDA device, or no cuda-bindings: pip install 'ingot[cuda]'")
+@pytest.mark.skipif(
+    device() is None,
+    reason="no CUDA device, or no cuda-bindings: pip install 'ingot[cuda]'",
+)
 @pytest.mark.parametrize(("name", "shape"), CASES)
-def test_a_gpu_gives_the_interpreters_bits(name: str, shape: tuple[int, ...]) -> None:
+def test_a_gpu_gives_the_interpreters_bits(
+    name: str, shape: tuple[int, ...]
+) -> None:
     given = program(name, *shape)
     got = on_gpu(given, cast(Device, device()))
     assert got.tobytes() == given.simulated().tobytes()
@@ -75,6 +85,9 @@ def test_importing_the_runtime_imports_no_cuda_package() -> None:
 
 
 def test_an_architecture_that_nobody_has_is_refused() -> None:
-    pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed: pip install 'ingot[cuda]'")
+    pytest.importorskip(
+        "cuda.bindings.nvrtc",
+        reason="cuda-bindings is not installed: pip install 'ingot[cuda]'",
+    )
     with pytest.raises(CompileError, match="gpu-architecture"):
         compile_cubin("", arch="sm_1")

@@ -13,7 +13,8 @@ import pytest
 from ingot.ir.interpret import interpret
 from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, Ops, Scope, StageArg
-from ingot.kernel.tree import Built, build
+from ingot.kernel.launches import Built
+from ingot.kernel.tree import build
 from ingot.ops.lower import lower, lower_all
 from ingot.pipeline.compiler import digest
 from ingot.schedule.family import family

@@ -22,7 +22,9 @@ OPS = list(public_ops())
 def test_generated_files_are_current(module: str) -> None:
     path = Path(generate.__file__).with_name(f"{module}.py")
     text = getattr(generate, module)()
-    assert path.read_text(encoding="utf-8") == text, "run: python -m ingot.tensor.generate"
+    assert path.read_text(encoding="utf-8") == text, (
+        "run: python -m ingot.tensor.generate"
+    )
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
@@ -33,14 +35,22 @@ def test_every_public_op_is_a_method_and_a_function(op: Op) -> None:
 
 
 def _values(sample: Sample) -> list[object]:
-    return [tensor(a) if isinstance(a, np.ndarray | np.generic) else a for a in sample.arguments()]
+    return [
+        tensor(a) if isinstance(a, np.ndarray | np.generic) else a
+        for a in sample.arguments()
+    ]
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_functions_pass_their_arguments_on(op: Op) -> None:
     sample = op.samples[-1]
     got = getattr(namespace, op.name)(*_values(sample), **sample.attrs)
-    assert error_in_ulp(got.numpy(), wanted(op, sample.arguments(), sample.attrs), op.normwise) <= op.ulp + 0.5
+    assert (
+        error_in_ulp(
+            got.numpy(), wanted(op, sample.arguments(), sample.attrs), op.normwise
+        )
+        <= op.ulp + 0.5
+    )
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
@@ -49,7 +59,14 @@ def test_methods_pass_their_arguments_on(op: Op) -> None:
     first, *rest = _values(sample)
     assert isinstance(first, Tensor)
     attrs = {**op.method_defaults, **sample.attrs}
-    named = {name: value for name, value in sample.attrs.items() if name != op.spread}
+    named = {
+        name: value for name, value in sample.attrs.items() if name != op.spread
+    }
     spread = sample.attrs.get(op.spread, ())
     got = getattr(first, op.name)(*rest, *spread, **named)
-    assert error_in_ulp(got.numpy(), wanted(op, sample.arguments(), attrs), op.normwise) <= op.ulp + 0.5
+    assert (
+        error_in_ulp(
+            got.numpy(), wanted(op, sample.arguments(), attrs), op.normwise
+        )
+        <= op.ulp + 0.5
+    )

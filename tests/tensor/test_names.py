@@ -12,9 +12,13 @@ from ingot.ops.op import public_ops
 from ingot.tensor import namespace
 
 
-@pytest.mark.parametrize("name", [name for op in public_ops() for name in (op.name, *op.aliases)])
+@pytest.mark.parametrize(
+    "name", [name for op in public_ops() for name in (op.name, *op.aliases)]
+)
 def test_every_op_is_a_public_function(name: str) -> None:
-    assert name in ig.__all__, "add it to the imports and to __all__ in ingot/__init__.py"
+    assert name in ig.__all__, (
+        "add it to the imports and to __all__ in ingot/__init__.py"
+    )
     assert callable(getattr(ig, name))
 
 
@@ -23,7 +27,11 @@ def test_tensor_is_the_function_and_its_folder_can_still_be_imported() -> None:
     assert namespace.relu is ig.relu
 
 
-WAYS = ["import ingot.tensor.generate", "from ingot import Tensor", "from ingot import *"]
+WAYS = [
+    "import ingot.tensor.generate",
+    "from ingot import Tensor",
+    "from ingot import *",
+]
 
 
 @pytest.mark.parametrize("statement", WAYS)

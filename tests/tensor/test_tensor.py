@@ -17,7 +17,17 @@ from ingot.ir import dtype as dt
 from ingot.ir.node import UOp, live_nodes
 from ingot.ir.opcode import Ops
 from ingot.tensor import namespace as ig
-from ingot.tensor.creation import arange, eye, from_numpy, full, full_like, ones, tensor, zeros, zeros_like
+from ingot.tensor.creation import (
+    arange,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    ones,
+    tensor,
+    zeros,
+    zeros_like,
+)
 from ingot.tensor.evaluate import evaluate
 from ingot.tensor.tensor import Tensor
 
@@ -39,13 +49,17 @@ from ingot.tensor.tensor import Tensor
         ((1, (2)), "int64", (2,)),
     ],
 )
-def test_data_has_its_own_type(data: Any, dtype: str, shape: tuple[int, ...]) -> None:
+def test_data_has_its_own_type(
+    data: Any, dtype: str, shape: tuple[int, ...]
+) -> None:
     made = tensor(data)
     assert (made.dtype.name, made.shape) == (dtype, shape)
     assert np.array_equal(made.numpy(), np.asarray(data))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float64", "int8", "bool"]
+)
 def test_a_type_can_be_asked_for(dtype: str) -> None:
     made = Tensor([1, 0, 2.5], dtype)
     assert made.dtype is dt.named(dtype)
@@ -113,8 +127,23 @@ def test_data_that_is_no_data_is_named() -> None:
 
 # --- operators ------------------------------------------------------------------------------------------------------
 
-A, B = np.array([[1.0, -2.0], [3.5, 4.0]], np.float32), np.array([2.0, -3.0], np.float32)
-BINARY = ["a + b", "a - b", "a * b", "a / b", "a // b", "a % b", "a ** 2", "2.0 ** a", "a @ b", "a < b", "a <= b"]
+A, B = (
+    np.array([[1.0, -2.0], [3.5, 4.0]], np.float32),
+    np.array([2.0, -3.0], np.float32),
+)
+BINARY = [
+    "a + b",
+    "a - b",
+    "a * b",
+    "a / b",
+    "a // b",
+    "a % b",
+    "a ** 2",
+    "2.0 ** a",
+    "a @ b",
+    "a < b",
+    "a <= b",
+]
 BINARY += [
     "a > b",
     "a >= b",
@@ -130,7 +159,19 @@ BINARY += [
     "+a",
     "abs(a)",
 ]
-BITS = ["a & b", "a | b", "a ^ b", "a << b", "a >> b", "~a", "6 & a", "6 | a", "6 ^ a", "1 << b", "64 >> b"]
+BITS = [
+    "a & b",
+    "a | b",
+    "a ^ b",
+    "a << b",
+    "a >> b",
+    "~a",
+    "6 & a",
+    "6 | a",
+    "6 ^ a",
+    "1 << b",
+    "64 >> b",
+]
 
 
 @pytest.mark.parametrize("expression", BINARY)
@@ -148,7 +189,10 @@ def test_bits_are_those_of_numpy(expression: str) -> None:
     assert np.array_equal(got.numpy(), eval(expression, {"a": a, "b": b}))
 
 
-@pytest.mark.parametrize("expression", ["a + b", "b + a", "a * s", "s * a", "s + a", "b @ a", "a == b", "s < a"])
+@pytest.mark.parametrize(
+    "expression",
+    ["a + b", "b + a", "a * s", "s * a", "s + a", "b @ a", "a == b", "s < a"],
+)
 def test_arrays_and_numpy_scalars_stand_on_either_side(expression: str) -> None:
     names = {"a": tensor(A), "b": A, "s": np.float64(1.5)}
     got = eval(expression, names)
@@ -157,9 +201,13 @@ def test_arrays_and_numpy_scalars_stand_on_either_side(expression: str) -> None:
 
 
 def test_wrong_operands_are_named() -> None:
-    with pytest.raises(DTypeError, match="add: an operand is str; wanted a tensor or a number"):
+    with pytest.raises(
+        DTypeError, match="add: an operand is str; wanted a tensor or a number"
+    ):
         tensor([1]) + "a"  # type: ignore[operator]
-    with pytest.raises(ShapeError, match=r"add: shapes \(2, 2\) and \(3,\) do not broadcast"):
+    with pytest.raises(
+        ShapeError, match=r"add: shapes \(2, 2\) and \(3,\) do not broadcast"
+    ):
         tensor(A) + ones(3)
     assert (tensor([1]) == None) is False  # noqa: E711  # what Python says of None everywhere
     assert tensor([1]) != "word"
@@ -168,7 +216,12 @@ def test_wrong_operands_are_named() -> None:
 def test_attributes() -> None:
     x = zeros((2, 3, 4))
     assert (x.ndim, x.size, x.T.shape, x.mT.shape) == (3, 24, (4, 3, 2), (2, 4, 3))
-    assert x.reshape(6, 4).shape == x.reshape((6, 4)).shape == x.reshape([6, -1]).shape == (6, 4)
+    assert (
+        x.reshape(6, 4).shape
+        == x.reshape((6, 4)).shape
+        == x.reshape([6, -1]).shape
+        == (6, 4)
+    )
     assert x.permute(2, 0, 1).shape == x.permute((2, 0, 1)).shape == (4, 2, 3)
     assert ones((2, 1)).expand(2, 5).shape == (2, 5)
 
@@ -202,7 +255,10 @@ def test_indexing() -> None:
 
 
 def test_printing_shows_values() -> None:
-    assert str(tensor([[1, 2], [3, 4]])) == "Tensor([[1, 2],\n        [3, 4]], dtype=int64)"
+    assert (
+        str(tensor([[1, 2], [3, 4]]))
+        == "Tensor([[1, 2],\n        [3, 4]], dtype=int64)"
+    )
     assert repr(tensor(2.5) * 2) == "Tensor(5., dtype=float32)"
     assert f"{tensor(1.23456):.2f} {tensor([1])}" == "1.23 Tensor([1], dtype=int64)"
 
@@ -230,7 +286,9 @@ def test_pickle(dtype: str) -> None:
 
 
 def test_questions_without_an_answer() -> None:
-    with pytest.raises(ArgumentError, match=r"a tensor of \(2,\) is neither true nor false"):
+    with pytest.raises(
+        ArgumentError, match=r"a tensor of \(2,\) is neither true nor false"
+    ):
         bool(tensor([1, 2]))
     with pytest.raises(ShapeError, match="wanted exactly one element"):
         tensor([1, 2]).item()
@@ -264,7 +322,9 @@ def realized(monkeypatch: pytest.MonkeyPatch) -> list[list[UOp]]:
     return asked
 
 
-def test_nothing_is_computed_before_somebody_looks(realized: list[list[UOp]]) -> None:
+def test_nothing_is_computed_before_somebody_looks(
+    realized: list[list[UOp]],
+) -> None:
     x = (tensor([1.0, 2.0]) + 1).exp()
     assert not realized
     assert not x.is_evaluated()
@@ -283,7 +343,9 @@ def test_many_results_are_asked_for_at_once(realized: list[list[UOp]]) -> None:
     assert (a.tolist(), b.tolist(), same.tolist()) == ([2, 3], [2, 4], [2, 3])
 
 
-def test_a_pending_consumer_reads_what_was_computed(realized: list[list[UOp]]) -> None:
+def test_a_pending_consumer_reads_what_was_computed(
+    realized: list[list[UOp]],
+) -> None:
     x = tensor([1.0, 2.0])
     shared = (x + 1).exp()
     later = shared * 2

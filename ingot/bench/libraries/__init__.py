@@ -23,7 +23,9 @@ class Library:
     ops: Mapping[str, Callable[..., Any]]
     put: Callable[[Array], Any]
     get: Callable[[Any], Array]
-    wait: Callable[[Any], Any] | None = None  # None: the call itself returns a finished result
+    wait: Callable[[Any], Any] | None = (
+        None  # None: the call itself returns a finished result
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +45,28 @@ class Origin:
     def installed(self) -> bool:
         if find_spec(self.package) is None:
             return False
-        return not self.attribute or hasattr(import_module(self.package), self.attribute)
+        return not self.attribute or hasattr(
+            import_module(self.package), self.attribute
+        )
 
 
 LIBRARIES = {
     "numpy": Origin("ingot.bench.libraries.numpy:build", "numpy"),
     "torch": Origin("ingot.bench.libraries.torch:build", "torch"),
-    "torch.compile": Origin("ingot.bench.libraries.torch:build_compiled", "torch", by_default=False),
+    "torch.compile": Origin(
+        "ingot.bench.libraries.torch:build_compiled", "torch", by_default=False
+    ),
     "jax": Origin("ingot.bench.libraries.jax:build", "jax"),
-    "ingot": Origin("ingot.bench.libraries.ingot:build", "ingot", attribute="from_numpy"),
+    "ingot": Origin(
+        "ingot.bench.libraries.ingot:build", "ingot", attribute="from_numpy"
+    ),
 }
 
 
 def installed() -> list[str]:
     """The libraries that are timed when none are named."""
-    return [name for name, origin in LIBRARIES.items() if origin.by_default and origin.installed()]
+    return [
+        name
+        for name, origin in LIBRARIES.items()
+        if origin.by_default and origin.installed()
+    ]

@@ -25,7 +25,9 @@ def build_compiled() -> Library:
     import torch
 
     eager = build()
-    compiled = {name: torch.compile(function) for name, function in eager.ops.items()}
+    compiled = {
+        name: torch.compile(function) for name, function in eager.ops.items()
+    }
     return replace(eager, ops=compiled)
 
 
