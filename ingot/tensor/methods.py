@@ -12,16 +12,7 @@ from ingot.ir.dtype import DType, Scalar
 from ingot.ops.axis import Axes
 from ingot.ops.conv import Padding, Pair
 from ingot.ops.movement import Dim, Ranges, Widths
-from ingot.tensor.handle import (
-    Handle,
-    Value,
-    build,
-    node,
-    operand,
-    optional,
-    optional_operand,
-    spread,
-)
+from ingot.tensor.handle import Handle, Value, build, node, operand, optional, optional_operand, spread
 
 
 class Methods(Handle):
@@ -259,9 +250,7 @@ class Methods(Handle):
 
     def clip(self, low: Value | None = None, high: Value | None = None) -> Self:
         """x, but not below `low` nor above `high`."""
-        return self.of(
-            build["clip"](self.uop, optional_operand(low), optional_operand(high))
-        )
+        return self.of(build["clip"](self.uop, optional_operand(low), optional_operand(high)))
 
     def pow(self, b: Value) -> Self:
         """a to the power b."""
@@ -311,25 +300,13 @@ class Methods(Handle):
         """The arithmetic mean."""
         return self.of(build["mean"](self.uop, axis=axis, keepdims=keepdims))
 
-    def var(
-        self, axis: Axes = None, correction: float = 1, keepdims: bool = False
-    ) -> Self:
+    def var(self, axis: Axes = None, correction: float = 1, keepdims: bool = False) -> Self:
         """The variance: the mean square distance from the mean, over n - correction."""
-        return self.of(
-            build["var"](
-                self.uop, axis=axis, correction=correction, keepdims=keepdims
-            )
-        )
+        return self.of(build["var"](self.uop, axis=axis, correction=correction, keepdims=keepdims))
 
-    def std(
-        self, axis: Axes = None, correction: float = 1, keepdims: bool = False
-    ) -> Self:
+    def std(self, axis: Axes = None, correction: float = 1, keepdims: bool = False) -> Self:
         """The standard deviation, over n - correction."""
-        return self.of(
-            build["std"](
-                self.uop, axis=axis, correction=correction, keepdims=keepdims
-            )
-        )
+        return self.of(build["std"](self.uop, axis=axis, correction=correction, keepdims=keepdims))
 
     def logsumexp(self, axis: Axes = None, keepdims: bool = False) -> Self:
         """log(sum(exp(x))) without overflow."""
@@ -463,9 +440,7 @@ class Methods(Handle):
 
     def cross_entropy(self, target: Value, reduction: str = "mean") -> Self:
         """-log(softmax(logits)) at the target class. A target that is no class gives infinity."""
-        return self.of(
-            build["cross_entropy"](self.uop, node(target), reduction=reduction)
-        )
+        return self.of(build["cross_entropy"](self.uop, node(target), reduction=reduction))
 
     def layer_norm(
         self,
@@ -475,19 +450,11 @@ class Methods(Handle):
         axes: int = 1,
     ) -> Self:
         """The last axes shifted to mean 0 and scaled to variance 1, then times weight plus bias."""
-        return self.of(
-            build["layer_norm"](
-                self.uop, optional(weight), optional(bias), eps=eps, axes=axes
-            )
-        )
+        return self.of(build["layer_norm"](self.uop, optional(weight), optional(bias), eps=eps, axes=axes))
 
-    def rms_norm(
-        self, weight: Value | None = None, eps: float = 1e-05, axes: int = 1
-    ) -> Self:
+    def rms_norm(self, weight: Value | None = None, eps: float = 1e-05, axes: int = 1) -> Self:
         """The last axes scaled to mean square 1, then times weight."""
-        return self.of(
-            build["rms_norm"](self.uop, optional(weight), eps=eps, axes=axes)
-        )
+        return self.of(build["rms_norm"](self.uop, optional(weight), eps=eps, axes=axes))
 
     view = reshape
     expand_dims = unsqueeze

@@ -11,14 +11,7 @@ from ingot.ir.dtype import DType, Scalar
 from ingot.ops.axis import Axes
 from ingot.ops.conv import Padding, Pair
 from ingot.ops.movement import Ranges, Sizes, Widths
-from ingot.tensor.handle import (
-    Value,
-    build,
-    node,
-    operand,
-    optional,
-    optional_operand,
-)
+from ingot.tensor.handle import Value, build, node, operand, optional, optional_operand
 from ingot.tensor.tensor import Tensor
 
 
@@ -309,9 +302,7 @@ def rsqrt(x: Value) -> Tensor:
 
 def clip(x: Value, low: Value | None = None, high: Value | None = None) -> Tensor:
     """x, but not below `low` nor above `high`."""
-    return Tensor.of(
-        build["clip"](node(x), optional_operand(low), optional_operand(high))
-    )
+    return Tensor.of(build["clip"](node(x), optional_operand(low), optional_operand(high)))
 
 
 def pow(a: Value, b: Value) -> Tensor:
@@ -374,22 +365,14 @@ def mean(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
     return Tensor.of(build["mean"](node(x), axis=axis, keepdims=keepdims))
 
 
-def var(
-    x: Value, axis: Axes = None, correction: float = 0, keepdims: bool = False
-) -> Tensor:
+def var(x: Value, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Tensor:
     """The variance: the mean square distance from the mean, over n - correction."""
-    return Tensor.of(
-        build["var"](node(x), axis=axis, correction=correction, keepdims=keepdims)
-    )
+    return Tensor.of(build["var"](node(x), axis=axis, correction=correction, keepdims=keepdims))
 
 
-def std(
-    x: Value, axis: Axes = None, correction: float = 0, keepdims: bool = False
-) -> Tensor:
+def std(x: Value, axis: Axes = None, correction: float = 0, keepdims: bool = False) -> Tensor:
     """The standard deviation, over n - correction."""
-    return Tensor.of(
-        build["std"](node(x), axis=axis, correction=correction, keepdims=keepdims)
-    )
+    return Tensor.of(build["std"](node(x), axis=axis, correction=correction, keepdims=keepdims))
 
 
 def logsumexp(x: Value, axis: Axes = None, keepdims: bool = False) -> Tensor:
@@ -548,9 +531,7 @@ def conv2d(
 
 def cross_entropy(logits: Value, target: Value, reduction: str = "mean") -> Tensor:
     """-log(softmax(logits)) at the target class. A target that is no class gives infinity."""
-    return Tensor.of(
-        build["cross_entropy"](node(logits), node(target), reduction=reduction)
-    )
+    return Tensor.of(build["cross_entropy"](node(logits), node(target), reduction=reduction))
 
 
 def layer_norm(
@@ -561,20 +542,12 @@ def layer_norm(
     axes: int = 1,
 ) -> Tensor:
     """The last axes shifted to mean 0 and scaled to variance 1, then times weight plus bias."""
-    return Tensor.of(
-        build["layer_norm"](
-            node(x), optional(weight), optional(bias), eps=eps, axes=axes
-        )
-    )
+    return Tensor.of(build["layer_norm"](node(x), optional(weight), optional(bias), eps=eps, axes=axes))
 
 
-def rms_norm(
-    x: Value, weight: Value | None = None, eps: float = 1e-05, axes: int = 1
-) -> Tensor:
+def rms_norm(x: Value, weight: Value | None = None, eps: float = 1e-05, axes: int = 1) -> Tensor:
     """The last axes scaled to mean square 1, then times weight."""
-    return Tensor.of(
-        build["rms_norm"](node(x), optional(weight), eps=eps, axes=axes)
-    )
+    return Tensor.of(build["rms_norm"](node(x), optional(weight), eps=eps, axes=axes))
 
 
 view = reshape

@@ -23,8 +23,10 @@ from ingot.kernel import (
     decompose,
     edges,
     elementary32,
+    launches,
     moves,
     reduction,
+    staging,
     storage,
     threads,
     tree,
@@ -160,15 +162,17 @@ MOVES: dict[str, Bug] = {
         checks.golden("layer_norm_residual"),
     ),
     "stage forgets a condition of the loops that it copies": Bug(
-        instead(moves, "_inherited", lambda user, name, loops, mapping: ()),
+        instead(staging, "_inherited", lambda user, name, loops, mapping: ()),
         checks.ahead(1),
     ),
     "padded rows get no room": Bug(
-        changed(moves, "_padded", lambda rows: Layout(rows.offset, rows.size - 1)),
+        changed(
+            staging, "_padded", lambda rows: Layout(rows.offset, rows.size - 1)
+        ),
         checks.drawn("stage with padded rows"),
     ),
     "compute_at merges loops that end elsewhere": Bug(
-        instead(moves, "_same_axes", same_counters),
+        instead(staging, "_same_axes", same_counters),
         checks.tree("loops of different extents"),
     ),
     "reorder does not look at extents": Bug(
@@ -254,7 +258,7 @@ TREES: dict[str, Bug] = {
         checks.tree("a tile read in wider tiles"),
     ),
     "scratch is not rounded up to lines": Bug(
-        instead(tree, "_scratch", unrounded), checks.scratch
+        instead(launches, "_scratch", unrounded), checks.scratch
     ),
     "the accumulator is multiplied": Bug(
         instead(tree, "_fused", wrong_product), checks.golden("gemm_dequantise")
