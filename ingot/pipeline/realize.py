@@ -5,7 +5,9 @@ Normalise the graph, ask the session for a native program, run it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from ingot.errors import DeviceError
@@ -42,13 +44,26 @@ def realize(roots: Sequence[UOp]) -> list[Buffer]:
     raise _no_device(device)
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Building a large program leaves no cycles behind, but every collection would walk all of it."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _native(roots: Sequence[UOp], runs: bool) -> list[Buffer]:
     report = Report(settings.runtime.debug)
     ready = {root: memory(root) for root in roots if root.op is Ops.BUFFER}
     waiting = [root for root in dict.fromkeys(roots) if root not in ready]
     if waiting:
-        sink, found = normalise(waiting)
-        schedule, bound = session.bound(sink, found.variables, report)
+        with uncollected():
+            sink, found = normalise(waiting)
+            schedule, bound = session.bound(sink, found.variables, report)
         outputs = _run(schedule.recipe, bound, found, runs, report)
         ready |= {
             root: outputs[number]

@@ -7,7 +7,7 @@ stays in its reader's kernel if the reader asks for it exactly at its own loop c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
@@ -39,46 +39,51 @@ class Fusion:
 def fuse(roots: Sequence[UOp], prices: Prices = PRICES) -> Fusion:
     """Choose what is stored, then draft the kernels."""
     graph = _Graph(tuple(dict.fromkeys(roots)))
-    fusion = Fusion(tuple(roots), _cheapest(graph, prices))
-    for node in [
-        u for u in graph.order if u in fusion.reasons and 0 not in u.shape
-    ]:
-        _draft_until_legal(graph, fusion, node)
+    reasons, regions = _cheapest(graph, prices)
+    fusion = Fusion(tuple(roots), reasons)
+    for node in [u for u in graph.order if u in reasons and 0 not in u.shape]:
+        _draft_until_legal(graph, fusion, node, regions)
     fusion.drafts.sort(key=lambda d: graph.position[d.outputs[0]])
     return fusion
 
 
-def _cheapest(graph: _Graph, prices: Prices) -> dict[UOp, str]:
+def _cheapest(
+    graph: _Graph, prices: Prices
+) -> tuple[dict[UOp, str], dict[UOp, Region]]:
     """What to store, with kernels as large as they pay: many different kernels take long to compile."""
     best = graph.stored(prices, CAPS[0])
     if len(best) <= MANY_KERNELS:
-        return best
+        return best, {}
     choices = [best, *(graph.stored(prices, cap) for cap in CAPS[1:])]
-    return min(choices, key=lambda reasons: _price(graph, reasons, prices))
+    regions = [graph.regions(reasons) for reasons in choices]
+    spent = [_price(found, prices) for found in regions]
+    cheapest = spent.index(min(spent))
+    return choices[cheapest], regions[cheapest]
 
 
 MANY_KERNELS = 32
 
 
-def _price(graph: _Graph, reasons: dict[UOp, str], prices: Prices) -> float:
-    regions = [region_of(u, reasons) for u in graph.order if u in reasons]
-    different = {r.root: r for r in regions if not is_known(r.root)}
-    return prices.kernels(len(regions), [r.size for r in different.values()])
+def _price(regions: dict[UOp, Region], prices: Prices) -> float:
+    different = {r.root: r.size for r in regions.values() if not is_known(r.root)}
+    return prices.kernels(len(regions), list(different.values()))
 
 
-def _draft_until_legal(graph: _Graph, fusion: Fusion, node: UOp) -> None:
+def _draft_until_legal(
+    graph: _Graph, fusion: Fusion, node: UOp, regions: dict[UOp, Region]
+) -> None:
     """Draft a kernel; store what cannot stay inside it, as a kernel of its own, and draft again."""
     waiting = [node]
     while waiting:
         output = waiting.pop()
-        region = region_of(output, fusion.reasons)
+        region = regions.pop(output, None) or region_of(output, fusion.reasons)
         made, broken = drafted(region)
         if broken is None:
             nodes = {param: leaf for leaf, param in region.leaves.items()}
-            buffers = tuple(
-                output if u is region.root else nodes[u] for u in made.buffers
-            )
-            fusion.drafts.append(replace(made, buffers=buffers, outputs=(output,)))
+            nodes[region.root] = output
+            buffers = tuple([nodes[u] for u in made.buffers])
+            own = Draft(made.kernel, buffers, (output,), made.reductions)
+            fusion.drafts.append(own)
             continue
         inside, reason = broken
         reduction = next(old for old, new in region.became.items() if new is inside)
@@ -101,6 +106,10 @@ class _Graph:
         for node in self.order:
             for source in dict.fromkeys(node.src):
                 self.readers[source].append(node)
+
+    def regions(self, reasons: dict[UOp, str]) -> dict[UOp, Region]:
+        """The region of every stored node."""
+        return {u: region_of(u, reasons) for u in self.order if u in reasons}
 
     def stored(self, prices: Prices, cap: int) -> dict[UOp, str]:
         """Nodes that must be stored whatever their kernel looks like; no kernel has more than `cap` operations."""

@@ -9,7 +9,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from ingot.ir import dtype as dt
-from ingot.ir.node import UOp
+from ingot.ir.node import UOp, uop
 from ingot.ir.opcode import ELEMENTWISE, Ops, ParamArg
 from ingot.ir.shape import Shape
 
@@ -26,23 +26,30 @@ class Region:
 
 def region_of(node: UOp, stored: Container[UOp]) -> Region:
     """The nodes that the kernel of `node` computes."""
+    inside: set[UOp] = set()
 
-    def is_leaf(u: UOp) -> bool:
-        return u is not node and (u.op in (Ops.BUFFER, Ops.PARAM) or u in stored)
+    def enters(u: UOp) -> bool:
+        if u is not node and (u.op in LEAVES or u in stored):
+            return False
+        inside.add(u)
+        return True
 
     leaves: dict[UOp, UOp] = {}
     became: dict[UOp, UOp] = {}
     size = 0
-    for u in node.toposort(lambda v: not is_leaf(v)):
-        if is_leaf(u):
-            became[u] = leaves[u] = UOp(
-                Ops.PARAM, u.dtype, _dims(u.shape), ParamArg(len(leaves))
-            )
+    for u in node.toposort(enters):
+        if u not in inside:
+            param = uop(Ops.PARAM, u.dtype, _dims(u.shape), ParamArg(len(leaves)))
+            became[u] = leaves[u] = param
             continue
         size += u.op in ELEMENTWISE
         src = tuple([became[s] for s in u.src])
-        became[u] = u if src == u.src else u.replace(src=src)
+        same = src == u.src
+        became[u] = u if same else uop(u.op, u.dtype, src, u.arg, u.tag)
     return Region(became[node], leaves, became, size)
+
+
+LEAVES = frozenset({Ops.BUFFER, Ops.PARAM})
 
 
 def _dims(shape: Shape) -> tuple[UOp, ...]:
