@@ -25,7 +25,7 @@ _evaluated: WeakKeyDictionary[UOp, UOp] = WeakKeyDictionary()
 
 def evaluate(*values: Handle | Iterable[Any]) -> None:
     """Compute all of these at once, sharing what they share. Tensors may stand in lists."""
-    handles = list(_flat(values))
+    handles = [h for h in _flat(values) if h.buffer is None]
     pending = {h.uop: None for h in handles if h.uop.op is not Ops.BUFFER}
     if pending:
         _compute(list(pending))
