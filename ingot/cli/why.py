@@ -86,7 +86,7 @@ class Why:
             if u.op is Ops.REDUCE or (u.op in ELEMENTWISE and u.shape)
         ]
         for node in worth[:MOST_CHOICES]:
-            spent = self.prices.store(node, 1) * self._number(product(node.shape))
+            spent = self.prices.store(node) * self._number(product(node.shape))
             yield f"storing {describe(node)} {type_text(node)}: {_time(spent)} more for memory"
         if len(worth) > MOST_CHOICES:
             yield f"storing any of {len(worth) - MOST_CHOICES} more values"
@@ -95,7 +95,7 @@ class Why:
         count = self._number(product(output.shape))
         again, stored = (
             self.prices.recompute(output) * count,
-            self.prices.store(output, 1) * count,
+            self.prices.store(output) * count,
         )
         price = (
             _time(again)

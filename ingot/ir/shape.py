@@ -77,12 +77,12 @@ def _permute(src: Sources, arg: Arg | None) -> Shape:
 def _pad(src: Sources, arg: Arg | None) -> Shape:
     lows, highs = src[1::2], src[2::2]
     return tuple(
-        lo_n(n, dim(lo), dim(hi))
+        padded(n, dim(lo), dim(hi))
         for n, lo, hi in zip(src[0].shape, lows, highs, strict=False)
     )
 
 
-def lo_n(size: int | UOp, low: int | UOp, high: int | UOp) -> int | UOp:
+def padded(size: int | UOp, low: int | UOp, high: int | UOp) -> int | UOp:
     """The size of an axis after padding."""
     return size + low + high
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ingot.errors import CompileError
 from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType
-from ingot.render.c_text import mask_type, scalar_type, short, unsigned, vector_type
+from ingot.render.c_text import mask_type, scalar_type, short, vector_type
 from ingot.target import Target
 
 HEADER = "#include <stdbool.h>\n#include <stdint.h>\n#include <string.h>"
@@ -315,15 +315,6 @@ class Prelude:
         return self._define(
             f"scatter_{kind}_{short(index)}", "void", parameters, body
         )
-
-
-def wrapped(dtype: DType, lanes: int, prelude: Prelude) -> str:
-    """The type in which arithmetic of a signed integer wraps."""
-    return (
-        scalar_type(unsigned(dtype))
-        if lanes == 1
-        else prelude.vector(unsigned(dtype), lanes)
-    )
 
 
 def all_lanes(dtype: DType, lanes: int) -> str:

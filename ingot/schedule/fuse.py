@@ -161,7 +161,7 @@ class _Graph:
         if (
             node.op in ELEMENTWISE
             and len(owners) > 1
-            and prices.recompute(node) > prices.store(node, len(owners))
+            and prices.recompute(node) > prices.store(node)
         ):
             return f"{len(owners)} kernels read it, and computing it again costs more than storing it"
         return ""

@@ -46,7 +46,7 @@ class Prices:
                     stack.append(source)
         return total if not stack else float("inf")
 
-    def store(self, node: UOp, readers: int) -> float:
+    def store(self, node: UOp) -> float:
         """What storing costs per element: one write, and reads that replace those of its sources."""
         return self.byte * node.dtype.itemsize * 2
 
