@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ingot.errors import SettingError
+from ingot.spelling import hint
 
 __all__ = [
     "DEVICES",
@@ -77,6 +78,8 @@ class Runtime:
     cache_limit: int = 1 << 30
     track_match_stats: int = 0
     viz: int = 0
+    debug_nan: bool = False
+    cc: str = ""
 
 
 # --- kinds of value: each turns a word from the environment, or a Python value, into a checked value ---
@@ -126,6 +129,7 @@ def _parse_directory(value: Value) -> Path:
 
 
 FLAG = Kind("0 or 1", _parse_flag)
+WORD = Kind("a word", str)
 DIRECTORY = Kind("a directory", _parse_directory)
 
 
@@ -216,6 +220,15 @@ TABLE = (
         whole(-1, 1),
         "1 records every rewrite and shows it, -1 only records",
     ),
+    Setting(
+        "debug_nan",
+        "DEBUG_NAN",
+        FLAG,
+        "1 stops at the first NaN or infinity and names the line that made it: slow",
+    ),
+    Setting(
+        "cc", "CC", WORD, "the C compiler for emitted code; gcc or clang if unset"
+    ),
 )
 
 _BY_FIELD = {row.field: row for row in TABLE}
@@ -239,7 +252,8 @@ class Settings:
         self._environment = environment
         self._from_environment: dict[str, Value] = {}
         self._overridden: dict[str, Value] = {}
-        self._pair: tuple[Codegen, Runtime] | None = None
+        # Both objects, None until they are read; another object means that something was overridden.
+        self.pair: tuple[Codegen, Runtime] | None = None
 
     @property
     def codegen(self) -> Codegen:
@@ -250,13 +264,13 @@ class Settings:
         return self._current()[1]
 
     def _current(self) -> tuple[Codegen, Runtime]:
-        if self._pair is None:
+        if self.pair is None:
             environment = (
                 os.environ if self._environment is None else self._environment
             )
             self._from_environment = read_environment(environment)
-            self._pair = _changed(Codegen(), Runtime(), self._from_environment)
-        return self._pair
+            self.pair = _changed(Codegen(), Runtime(), self._from_environment)
+        return self.pair
 
     @contextmanager
     def override(self, **changes: Value) -> Iterator[None]:
@@ -265,12 +279,12 @@ class Settings:
             name: _row(name).check(value, name) for name, value in changes.items()
         }
         pair, overridden = self._current(), self._overridden
-        self._pair = _changed(*pair, checked)
+        self.pair = _changed(*pair, checked)
         self._overridden = overridden | checked
         try:
             yield
         finally:
-            self._pair, self._overridden = pair, overridden
+            self.pair, self._overridden = pair, overridden
 
     def value(self, name: str) -> Value:
         holder = self.codegen if name in _CODEGEN_FIELDS else self.runtime
@@ -306,6 +320,7 @@ def _row(name: str) -> Setting:
             "no such setting",
             given=repr(name),
             wanted="one of " + ", ".join(sorted(_BY_FIELD)),
+            fix=hint(name, _BY_FIELD),
         )
     return _BY_FIELD[name]
 

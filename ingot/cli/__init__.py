@@ -42,6 +42,9 @@ COMMANDS = {
     "cache": Command(
         "ingot.cli.cache:run", "show or clear the compiled kernels on disk"
     ),
+    "emit": Command(
+        "ingot.cli.emit:run", "a model as source: C, Python, NumPy, PyTorch, ..."
+    ),
     "env": Command(
         "ingot.cli.env:run",
         "every setting, its value, where it comes from and what it means",

@@ -1,12 +1,12 @@
 """`ingot ops`: every operation that programs may use, from the registry."""
 
 import argparse
-import inspect
 
 from ingot.cli.env import columns
-from ingot.ops.op import Op, public_ops
+from ingot.ops.op import REGISTRY, Op
+from ingot.tensor.pages import arguments_of, gradient_of, kind_of
 
-HEAD = ("op", "takes", "kind", "says")
+HEAD = ("op", "takes", "kind", "gradient", "says")
 
 
 def run(words: list[str]) -> int:
@@ -18,10 +18,12 @@ def run(words: list[str]) -> int:
         help="only ops with one of these words in their name",
     )
     options = parser.parse_args(words)
-    rows = [row(op) for op in public_ops() if wanted(op, options.words)]
+    shown = [op for op in REGISTRY.values() if op.public or op.family == "linalg"]
+    rows = [row(op) for op in shown if wanted(op, options.words)]
     print(*columns([HEAD, *rows]), sep="\n")
     print(
-        f"\n{len(rows)} ops. A composite is taken apart on the way to a kernel; none calls foreign code."
+        f"\n{len(rows)} ops. A composite is taken apart on the way to a kernel, an algorithm is a kernel of its own; "
+        "only ig.linalg calls foreign code (LAPACK through NumPy)."
     )
     return 0
 
@@ -32,19 +34,6 @@ def wanted(op: Op, words: list[str]) -> bool:
 
 
 def row(op: Op) -> tuple[str, ...]:
-    """Name and aliases, arguments, primitive or composite, what it does."""
-    kind = "composite" if op.is_named else "primitive"
-    return ", ".join((op.name, *op.aliases)), _arguments(op), kind, op.doc
-
-
-def _arguments(op: Op) -> str:
-    """The parameters without their types."""
-    parts = []
-    for parameter in op.signature.parameters.values():
-        has_default = parameter.default is not inspect.Parameter.empty
-        parts.append(
-            f"{parameter.name}={parameter.default!r}"
-            if has_default
-            else parameter.name
-        )
-    return ", ".join(parts)
+    """Name and aliases, arguments, how it is computed, its gradient, what it does."""
+    names = ", ".join((op.name, *op.aliases))
+    return names, arguments_of(op), kind_of(op), gradient_of(op), op.doc

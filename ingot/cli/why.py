@@ -32,11 +32,14 @@ def run(words: list[str]) -> int:
     fusion = fused(
         sink, Work(host(), settings.codegen, sizes=found.variables, prices=prices)
     )
-    why = Why(fusion, found.variables, prices)
-    for number, draft in enumerate(fusion.drafts):
-        print(
-            f"kernel {number + 1} of {len(fusion.drafts)}: {label(draft.outputs[0], fusion.reasons)}"
-        )
+    kernels = [
+        (part, draft) for part in fusion.everywhere() for draft in part.drafts
+    ]
+    for number, (part, draft) in enumerate(kernels):
+        why = Why(part, found.variables, prices)
+        name = label(draft.outputs[0], part.reasons)
+        place = "" if part is fusion else ", in a body"
+        print(f"kernel {number + 1} of {len(kernels)}: {name}{place}")
         print(*(f"  {line}" for line in why.lines(draft)), sep="\n")
     externs = [
         node.arg.name for node in sink.toposort() if isinstance(node.arg, ExternArg)

@@ -42,7 +42,17 @@ m, n = UPat.cvar("m", INTS), UPat.cvar("n", INTS)
 
 # Every compiler and library has its own last bit for these, so their constants are left to run time.
 _INEXACT = frozenset(
-    {Ops.EXP, Ops.EXP2, Ops.LOG, Ops.LOG2, Ops.SIN, Ops.TANH, Ops.ERF, Ops.POW}
+    {
+        Ops.EXP,
+        Ops.EXP2,
+        Ops.LOG,
+        Ops.LOG2,
+        Ops.SIN,
+        Ops.COS,
+        Ops.TANH,
+        Ops.ERF,
+        Ops.POW,
+    }
 )
 
 

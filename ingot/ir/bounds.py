@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from ingot.ir import dtype as dt
-from ingot.ir.opcode import Ops, SizeArg, VarArg
+from ingot.ir.opcode import Ops, VarArg
 
 if TYPE_CHECKING:
     from ingot.ir.node import UOp
@@ -108,10 +108,9 @@ def _cast(node: UOp, a: Interval) -> Interval:
     return _whole(node.dtype) if source.is_float or node.dtype is dt.boolean else a
 
 
-def _size(node: UOp, a: Interval) -> Interval:
+def _size(node: UOp, count: Interval, limit: Interval) -> Interval:
     """A size known at run time is at most the one that memory is planned for."""
-    most = node.src[0].shape[cast(SizeArg, node.arg).axis]
-    return 0, most if isinstance(most, int) else most.vmax
+    return 0, limit[1]
 
 
 def _variable(node: UOp) -> Interval:

@@ -10,6 +10,7 @@ from enum import Enum
 import numpy as np
 
 from ingot.errors import DTypeError
+from ingot.spelling import hint
 
 Scalar = bool | int | float
 
@@ -44,6 +45,13 @@ class DType:
     @property
     def is_int(self) -> bool:
         return self.kind in (Kind.INT, Kind.UINT)
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """NumPy's type of the same name: so NumPy takes this type wherever it takes its own."""
+        if self in (void, bfloat16):
+            raise AttributeError(f"NumPy has no type {self.name}")
+        return to_numpy(self)
 
     def __repr__(self) -> str:
         return self.name
@@ -85,8 +93,11 @@ def named(name: str) -> DType:
     """The type called `name`."""
     found = _BY_NAME.get(name)
     if found is None:
+        # Two types are ours alone.
+        known = sorted(set(_BY_NAME) - {"index", "void"})
         raise DTypeError(
-            f"unknown dtype {name!r}; wanted one of {', '.join(sorted(_BY_NAME))}"
+            f"unknown dtype {name!r}; wanted one of {', '.join(known)}",
+            fix=hint(name, known),
         )
     return found
 
@@ -99,7 +110,9 @@ def from_numpy(dtype: np.dtype[np.generic]) -> DType:
     if found is None:
         known = ", ".join(sorted(d.name for d in _FROM_NUMPY))
         raise DTypeError(
-            f"NumPy dtype {dtype} has no Ingot type; convert it with .astype(...) to one of {known}"
+            f"NumPy dtype {dtype} has no Ingot type",
+            wanted=f"one of {known}",
+            fix="convert the array first, for example with .astype('float32')",
         )
     return found
 

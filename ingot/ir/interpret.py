@@ -11,26 +11,29 @@ from typing import Any, cast
 
 import numpy as np
 
-from ingot.errors import ArgumentError, DTypeError, ShapeError
+from ingot.errors import ArgumentError, DTypeError, KernelFault, ShapeError
 from ingot.ir import dtype as dt
 from ingot.ir import meaning
+from ingot.ir.assertion import failure
 from ingot.ir.node import UOp
 from ingot.ir.opcode import (
     ELEMENTWISE,
+    AssertArg,
     AxesArg,
     ExternArg,
     FunctionArg,
+    OpArg,
     Ops,
     ParamArg,
+    PrefixArg,
     ReduceArg,
     ResultArg,
     ScanArg,
-    SizeArg,
     StateArg,
     VarArg,
     WindowArg,
 )
-from ingot.ir.region import EXTERNS
+from ingot.ir.region import EXTERNS, MEANINGS
 
 __all__ = ["interpret"]
 
@@ -120,8 +123,8 @@ class _Frame:
 
 def needs(node: UOp) -> tuple[UOp, ...]:
     """The sources that have a value here: functions run when called, combines when their reduction does."""
-    if node.op is Ops.REDUCE:
-        return node.src[: 2 * cast(ReduceArg, node.arg).n]
+    if node.op in (Ops.REDUCE, Ops.PREFIX):
+        return node.src[: 2 * cast(ReduceArg | PrefixArg, node.arg).n]
     if node.op is Ops.BIND:
         return node.src[-1:]
     return tuple([s for s in node.src if s.op is not Ops.FUNCTION])
@@ -229,6 +232,8 @@ def _flip(frame: _Frame, node: UOp) -> Value:
 
 def _pad(frame: _Frame, node: UOp) -> Value:
     amounts = frame.ints(node)
+    if not amounts:  # NumPy takes no widths of no axes
+        return frame.made[node.src[0]]
     return np.pad(
         frame.made[node.src[0]], list(zip(amounts[::2], amounts[1::2], strict=True))
     )
@@ -258,6 +263,13 @@ def _first(frame: _Frame, node: UOp) -> Value:
     return frame.made[node.src[0]]
 
 
+def _take(frame: _Frame, node: UOp) -> Value:
+    axes = cast(AxesArg, node.arg).axes
+    x, *places = (np.asarray(v) for v in frame.sources(node))
+    kept = [a for a in range(x.ndim) if a not in axes]
+    return np.transpose(x, [*axes, *kept])[tuple(places)]
+
+
 # --- reductions -------------------------------------------------------------------------------------------------------
 
 
@@ -273,6 +285,27 @@ def _reduce(frame: _Frame, node: UOp) -> Value:
     for k in range(len(rows[0])):
         state = _combine(frame, combine, (*state, *(r[k] for r in rows)))
     return state if n > 1 else state[0]
+
+
+def _prefix(frame: _Frame, node: UOp) -> Value:
+    arg = cast(PrefixArg, node.arg)
+    n = arg.n
+    rows = [
+        np.moveaxis(np.asarray(frame.made[v]), arg.axis, 0) for v in node.src[:n]
+    ]
+    state = tuple(
+        np.broadcast_to(frame.made[init], rows[0].shape[1:])
+        for init in node.src[n : 2 * n]
+    )
+    combine = UOp(Ops.SINK, dt.void, node.src[2 * n :])
+    kept = [np.zeros_like(r) for r in rows]
+    steps = range(len(rows[0]))
+    for k in reversed(steps) if arg.reverse else steps:
+        state = _combine(frame, combine, (*state, *(r[k] for r in rows)))
+        for j, value in enumerate(state):
+            kept[j][k] = value
+    made = tuple(np.moveaxis(values, 0, arg.axis) for values in kept)
+    return made if n > 1 else made[0]
 
 
 def _rows(value: Value, axes: tuple[int, ...]) -> Array:
@@ -307,6 +340,10 @@ def _combine(
 
 
 def _op(frame: _Frame, node: UOp) -> Value:
+    arg = cast(OpArg, node.arg)
+    algorithm = MEANINGS.get(arg.name)
+    if algorithm is not None:
+        return _algorithm(frame, node, algorithm, dict(arg.attrs))
     if frame.world.lower is None:
         raise ArgumentError(
             f"interpret: {node.arg} is a named operation",
@@ -315,12 +352,34 @@ def _op(frame: _Frame, node: UOp) -> Value:
     return frame.value(frame.world.lower(node))
 
 
+def _algorithm(
+    frame: _Frame, node: UOp, meaning_of: Extern, attrs: Mapping[str, Any]
+) -> Value:
+    made = meaning_of(*frame.sources(node), **attrs)
+    wanted = [meaning.held(kind) for kind, _ in node.results]
+    if len(wanted) == 1:
+        return np.asarray(made, wanted[0])
+    return tuple(np.asarray(v, kind) for v, kind in zip(made, wanted, strict=True))
+
+
 def _result(frame: _Frame, node: UOp) -> Value:
     return frame.made[node.src[0]][cast(ResultArg, node.arg).index]
 
 
 def _size_of(frame: _Frame, node: UOp) -> Value:
-    return int(np.shape(frame.made[node.src[0]])[cast(SizeArg, node.arg).axis])
+    count, limit = (int(v) for v in frame.sources(node))
+    if not 0 <= count <= limit:
+        raise KernelFault(f"a computed size is {count}; wanted 0 to {limit}")
+    return count
+
+
+def _assert(frame: _Frame, node: UOp) -> Value:
+    cond, *details = frame.sources(node)
+    if not cond:
+        arg = cast(AssertArg, node.arg)
+        numbers = [np.asarray(value).item() for value in details]
+        raise failure(arg.error, arg.message, numbers, node.spot)
+    return True
 
 
 def _after(frame: _Frame, node: UOp) -> Value:
@@ -369,10 +428,14 @@ def _scan(frame: _Frame, node: UOp) -> Value:
     given = frame.sources(node, 1)
     carry, xs = list(given[:count]), given[count:]
     rows: list[tuple[Value, ...]] = []
-    for k in range(len(xs[0])):
+    steps = range(len(xs[0]))
+    backwards = cast(ScanArg, node.arg).reverse
+    for k in reversed(steps) if backwards else steps:
         made = _call(frame, node.src[0], [*carry, *(x[k] for x in xs)])
         carry = list(made[:count])
         rows.append(made[count:])
+    if backwards:
+        rows.reverse()
     stacked = [
         _stack([row[j] for row in rows], r)
         for j, r in enumerate(node.src[0].src[count:])
@@ -426,12 +489,15 @@ _RULES: dict[Ops, Callable[[_Frame, UOp], Value]] = {
     Ops.STRIDE: _stride,
     Ops.WINDOW: _window,
     Ops.CONTIGUOUS: _first,
+    Ops.TAKE: _take,
     Ops.REDUCE: _reduce,
+    Ops.PREFIX: _prefix,
     Ops.OP: _op,
     Ops.RESULT: _result,
     Ops.ASSIGN: lambda frame, node: frame.made[node.src[1]],
     Ops.AFTER: _after,
     Ops.SINK: _sink,
+    Ops.ASSERT: _assert,
     Ops.SIZE_OF: _size_of,
     Ops.CALL: _call_node,
     Ops.IF: _if,

@@ -260,6 +260,7 @@ _FLOAT: dict[Ops, Function] = _COMPARISONS | {
     Ops.LOG: np.log,
     Ops.LOG2: _log2,
     Ops.SIN: np.sin,
+    Ops.COS: np.cos,
     Ops.TANH: np.tanh,
     Ops.ERF: _erf,
     Ops.FLOOR: np.floor,

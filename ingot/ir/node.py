@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, cast
 
+from ingot.errors import ArgumentError
 from ingot.ir import dtype as dt
 from ingot.ir.bounds import Bound, Interval, bounds_of
 from ingot.ir.dtype import DType, Scalar
 from ingot.ir.opcode import COMPARE, Arg, AxisArg, ConstArg, Ops, StateArg, VarArg
 from ingot.ir.shape import SHAPE_RULES, Shape, Type, results_of
+from ingot.place import Spot
 
 Key = tuple[Ops, DType, tuple["UOp", ...], Arg | None, object]
 Operand = "UOp | int | float | bool"
@@ -96,6 +98,7 @@ _SLOTS = (
     "dtype",
     "op",
     "shape",
+    "spot",
     "src",
     "tag",
 )
@@ -117,6 +120,7 @@ class UOp(_Interned):
     arg: Arg | None
     tag: object
     shape: Shape
+    spot: Spot | None  # where the user's code first built it; no part of what it is
 
     def __new__(
         cls,
@@ -199,13 +203,16 @@ class UOp(_Interned):
         tag: object = _UNSET,
     ) -> UOp:
         """The node with some fields changed; what is not named, the tag too, is kept."""
-        return UOp(
+        made = UOp(
             self.op if op is _UNSET else op,
             self.dtype if dtype is _UNSET else dtype,
             self.src if src is _UNSET else src,
             self.arg if arg is _UNSET else arg,
             self.tag if tag is _UNSET else tag,
         )
+        if self.spot is not None and made.spot is None:
+            set_spot(made, self.spot)
+        return made
 
     def rtag(self, tag: object = True) -> UOp:
         """The same node under a tag."""
@@ -256,17 +263,19 @@ class UOp(_Interned):
     ) -> dict[UOp, None]:
         """Every node below, sources first, self last; `gate` says whose sources are visited."""
         done: dict[UOp, None] = {}
-        stack: list[tuple[UOp, bool]] = [(self, False)]
+        stack = [self]
         while stack:
-            node, ready = stack.pop()
-            if ready:
+            node = stack.pop()
+            if node in done:
+                continue
+            src = node.src if gate is None or gate(node) else ()
+            for source in src:
+                if source not in done:
+                    stack.append(node)
+                    stack.extend(src[::-1])
+                    break
+            else:
                 done[node] = None
-            elif node not in done:
-                stack.append((node, True))
-                if gate is None or gate(node):
-                    stack.extend(
-                        (s, False) for s in reversed(node.src) if s not in done
-                    )
         return done
 
     @property
@@ -301,8 +310,9 @@ class UOp(_Interned):
             raise ValueError(f"only a variable can be bound, not {self.op.name}")
         if not self.vmin <= value <= self.vmax:
             name = cast(VarArg, self.arg).name
-            raise ValueError(
-                f"bind: {name} = {value} is outside {self.vmin}..{self.vmax}; widen the variable"
+            raise ArgumentError(
+                f"bind: {name} = {value} is outside {self.vmin}..{self.vmax}",
+                fix=f"widen the variable: Variable({name!r}, low, high)",
             )
         return UOp(Ops.BIND, self.dtype, (self, UOp.const(self.dtype, value)))
 
@@ -456,6 +466,7 @@ class _Draft(_Interned):
 _set_bounds = UOp.__dict__["_bounds"].__set__
 _set_digest = UOp.__dict__["_digest"].__set__
 _set_results = UOp.__dict__["_results"].__set__
+set_spot = UOp.__dict__["spot"].__set__
 
 
 def _make(key: Key) -> UOp:
@@ -466,6 +477,7 @@ def _make(key: Key) -> UOp:
     draft.arg = arg
     rule = SHAPE_RULES[op]
     draft.shape = src[0].shape if rule is None else rule(src, arg)
+    draft.spot = None
     draft.__class__ = UOp
     node: UOp = draft
     if _Hooks.check is not None:

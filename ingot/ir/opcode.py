@@ -4,7 +4,7 @@ leaf
   CONST(; ConstArg bits)                       DEFINE_VAR(; VarArg name lo hi)      BIND(variable[, const])
   BUFFER(*dims; BufferArg id)                  PARAM(*dims; ParamArg slot)          STATE(; StateArg slot)
 elementwise: all sources have one shape; kernel expressions have shape ()
-  NEG RECIP SQRT EXP EXP2 LOG LOG2 SIN TANH ERF FLOOR TRUNC ROUND NOT       one source
+  NEG RECIP SQRT EXP EXP2 LOG LOG2 SIN COS TANH ERF FLOOR TRUNC ROUND NOT       one source
   ADD SUB MUL FDIV IDIV MOD MAX MIN POW AND OR XOR SHL SHR CMPLT CMPEQ CMPNE  two
   WHERE(cond, a, b)  MULACC(a, b, c) = fma     CAST(x) BITCAST(x)           to the node's dtype
 movement: sizes are `index` sources, so that rewriting reaches them
@@ -12,16 +12,21 @@ movement: sizes are `index` sources, so that rewriting reaches them
   PAD(x, lo0, hi0, ...) SHRINK(x, start0, end0, ...) STRIDE(x, step0, ...)
   WINDOW(x, size; WindowArg axis)              x[..., o, ...] -> x[..., o + w, ...]: a new last axis w of `size`
   CONTIGUOUS(x)                                stored in memory before anyone reads it
+  TAKE(x, i_0, ..; AxesArg axes)               result[s, r] = x[i_0[s] at axes[0], .., r]: the i have one shape, and are in range
 reduction over tuple state (sum, max, argmax, mean+var, logsumexp, ...)
   REDUCE(v_0.., init_0.., combine_0..; ReduceArg axes n)   combine_j over STATE(0..n-1) left, STATE(n..2n-1) right
+  PREFIX(v_0.., init_0.., combine_0..; PrefixArg axis n reverse)   as REDUCE, and keeps every state on the way (inclusive)
 program
   OP(*inputs; OpArg name attrs)                a named operation: softmax, matmul, ...; typed by the registry
   RESULT(multi; ResultArg i)                   one result of a node that has several
-  ASSIGN(buffer, value)  AFTER(value, *effects)  SINK(*roots)  SIZE_OF(result; SizeArg axis)
+  ASSIGN(buffer, value)  AFTER(value, *effects)  SINK(*roots)
+  ASSERT(cond, *details; AssertArg error message)   an effect: an error with the details' values unless cond holds
+  SIZE_OF(count, limit)                        a size that is computed: 0 <= count <= limit
 regions
   FUNCTION(*results; FunctionArg name n_params)  closed: its leaves are PARAM, CONST, DEFINE_VAR
   CALL(function, *args)  IF(cond, then, else, *args)  WHILE(cond, body, *state)
-  SCAN(body, *carry, *xs; ScanArg n_carry)     body(*carry, *slices of xs along axis 0) -> (*carry, *ys)
+  SCAN(body, *carry, *xs; ScanArg n_carry reverse)
+                                               body(*carry, *slices of xs along axis 0) -> (*carry, *ys)
   EXTERN(*inputs; ExternArg name results)      host or vendor code
 kernel statements
   KERNEL(*stmts; KernelArg)  LOOP(extent, *stmts; LoopArg axis kind)  WHEN(cond, *stmts)
@@ -59,6 +64,7 @@ class Ops(IntEnum):
     LOG = auto()
     LOG2 = auto()
     SIN = auto()
+    COS = auto()
     TANH = auto()
     ERF = auto()
     FLOOR = auto()
@@ -95,12 +101,15 @@ class Ops(IntEnum):
     STRIDE = auto()
     WINDOW = auto()
     CONTIGUOUS = auto()
+    TAKE = auto()
     REDUCE = auto()
+    PREFIX = auto()
     OP = auto()
     RESULT = auto()
     ASSIGN = auto()
     AFTER = auto()
     SINK = auto()
+    ASSERT = auto()
     SIZE_OF = auto()
     FUNCTION = auto()
     CALL = auto()
@@ -169,6 +178,9 @@ class LoopKind(Enum):
     LANE = "lane"
 
 
+UNCACHED = "uncached"  # the tag of a STORE that goes past the caches
+
+
 class Scope(Enum):
     """Where a staged buffer lives."""
 
@@ -219,6 +231,12 @@ class ReduceArg(NamedTuple):
     n: int = 1
 
 
+class PrefixArg(NamedTuple):
+    axis: int
+    n: int = 1
+    reverse: bool = False
+
+
 Attr = None | bool | int | float | str | tuple["Attr", ...]
 
 
@@ -255,8 +273,11 @@ class ResultArg(NamedTuple):
     index: int  # type: ignore[assignment]  # a tuple has a method of that name
 
 
-class SizeArg(NamedTuple):
-    axis: int
+class AssertArg(NamedTuple):
+    """`error` names a class of errors.py; `message.format(*details)` is what it says."""
+
+    error: str
+    message: str
 
 
 class FunctionArg(NamedTuple):
@@ -265,7 +286,10 @@ class FunctionArg(NamedTuple):
 
 
 class ScanArg(NamedTuple):
+    """`reverse`: from the last slice to the first; what is stacked keeps its place."""
+
     n_carry: int
+    reverse: bool = False
 
 
 class ExternArg(NamedTuple):
@@ -314,6 +338,6 @@ class KernelArg(NamedTuple):
 
 
 Arg = (
-    ConstArg | VarArg | BufferArg | ParamArg | StateArg | AxesArg | WindowArg | ReduceArg | OpArg | ResultArg | SizeArg
-    | FunctionArg | ScanArg | ExternArg | AxisArg | ValueArg | LoopArg | StageArg | FoldArg | KernelArg
+    ConstArg | VarArg | BufferArg | ParamArg | StateArg | AxesArg | WindowArg | ReduceArg | PrefixArg | OpArg | ResultArg
+    | AssertArg | FunctionArg | ScanArg | ExternArg | AxisArg | ValueArg | LoopArg | StageArg | FoldArg | KernelArg
 )  # fmt: skip

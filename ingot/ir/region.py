@@ -23,13 +23,13 @@ from ingot.ir.opcode import (
     ParamArg,
     ResultArg,
     ScanArg,
-    SizeArg,
 )
 from ingot.ir.rewrite import substitute
 from ingot.ir.shape import Shape, Type, same
 
 __all__ = [
     "EXTERNS",
+    "MEANINGS",
     "call",
     "extern",
     "function",
@@ -39,14 +39,21 @@ __all__ = [
     "register_extern",
     "results",
     "scan",
+    "shallow",
     "size_of",
     "sizes",
+    "unchanged",
     "while_",
 ]
 
 EXTERNS: dict[
     str, Callable[..., Any]
 ] = {}  # host code by name: NumPy arrays in, an array or a tuple of them out
+
+
+# What an algorithm that kernels know as a whole (ops/algorithm.py) computes, by the name of its op: arrays and
+# attributes in, an array or a tuple of them out.
+MEANINGS: dict[str, Callable[..., Any]] = {}
 
 
 def register_extern(name: str, run: Callable[..., Any]) -> None:
@@ -74,9 +81,9 @@ def results(node: UOp) -> tuple[UOp, ...]:
     )
 
 
-def size_of(node: UOp, axis: int) -> UOp:
-    """A size that is known only when `node` has been computed."""
-    return UOp(Ops.SIZE_OF, dt.index, (node,), SizeArg(axis))
+def size_of(count: UOp, limit: int | UOp) -> UOp:
+    """The size that a scalar int64 says once it is computed; memory is planned for `limit`, which it never exceeds."""
+    return UOp(Ops.SIZE_OF, dt.index, (count, *sizes((limit,))))
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -88,19 +95,23 @@ def function(name: str, params: Sequence[UOp], outcomes: Sequence[UOp]) -> UOp:
         node: param(slot, node.dtype, node.shape)
         for slot, node in enumerate(params)
     }
-    body = substitute(UOp(Ops.SINK, dt.void, tuple(outcomes)), slots).src
+    sink = UOp(Ops.SINK, dt.void, tuple(outcomes))
+    # A function that this one uses is closed: its parameters are its own, though they may be the same nodes.
+    closed = {u: u for u in shallow(sink) if u.op is Ops.FUNCTION}
+    body = substitute(sink, {**slots, **closed}).src
     made = UOp(Ops.FUNCTION, dt.void, body, FunctionArg(name, len(params)))
     _check_closed(made, set(slots.values()))
     return made
 
 
+def shallow(root: UOp) -> dict[UOp, None]:
+    """Every node below, sources first; functions are met, but not entered."""
+    return root.toposort(lambda u: u is root or u.op is not Ops.FUNCTION)
+
+
 def _check_closed(made: UOp, params: set[UOp]) -> None:
-    for node in made.toposort():
-        if node.op is Ops.BUFFER or (
-            node.op is Ops.PARAM
-            and node not in params
-            and not _inside_function(made, node)
-        ):
+    for node in shallow(made):
+        if node.op is Ops.BUFFER or (node.op is Ops.PARAM and node not in params):
             name = cast(FunctionArg, made.arg).name
             raise ArgumentError(
                 f"function {name} uses {node.op.name} from outside",
@@ -108,16 +119,9 @@ def _check_closed(made: UOp, params: set[UOp]) -> None:
             )
 
 
-def _inside_function(made: UOp, node: UOp) -> bool:
-    """The node belongs to a function that this one calls."""
-    own = made.toposort(lambda u: u is made or u.op is not Ops.FUNCTION)
-    return node not in own
-
-
 def param_types(made: UOp) -> dict[int, Type]:
     """The types of the parameters that a function uses, by slot."""
-    nodes = made.toposort(lambda u: u is made or u.op is not Ops.FUNCTION)
-    used = [u for u in nodes if u.op is Ops.PARAM]
+    used = [u for u in shallow(made) if u.op is Ops.PARAM]
     return {cast(ParamArg, u.arg).slot: (u.dtype, u.shape) for u in used}
 
 
@@ -183,7 +187,26 @@ def while_(cond: UOp, body: UOp, *state: UOp) -> tuple[UOp, ...]:
     return results(UOp(Ops.WHILE, dt.void, (cond, body, *state)))
 
 
-def scan(body: UOp, carry: Sequence[UOp], xs: Sequence[UOp]) -> tuple[UOp, ...]:
+def _is_param(node: UOp, slot: int) -> bool:
+    return node.op is Ops.PARAM and cast(ParamArg, node.arg).slot == slot
+
+
+def unchanged(loop: UOp) -> frozenset[int]:
+    """The carries of a SCAN, or the state of a WHILE, that every turn hands on as they came: values from outside."""
+    body = loop.src[0] if loop.op is Ops.SCAN else loop.src[1]
+    count = (
+        cast(ScanArg, loop.arg).n_carry
+        if loop.op is Ops.SCAN
+        else len(loop.src) - 2
+    )
+    return frozenset(
+        slot for slot in range(count) if _is_param(body.src[slot], slot)
+    )
+
+
+def scan(
+    body: UOp, carry: Sequence[UOp], xs: Sequence[UOp], *, reverse: bool = False
+) -> tuple[UOp, ...]:
     """body(*carry, *slices of xs) for every position along axis 0: the last carry, then each further result stacked."""
     if not xs:
         raise ArgumentError(
@@ -199,7 +222,8 @@ def scan(body: UOp, carry: Sequence[UOp], xs: Sequence[UOp]) -> tuple[UOp, ...]:
         _types(body.src[: len(carry)]),
         _types(carry),
     )
-    return results(UOp(Ops.SCAN, dt.void, (body, *carry, *xs), ScanArg(len(carry))))
+    arg = ScanArg(len(carry), reverse)
+    return results(UOp(Ops.SCAN, dt.void, (body, *carry, *xs), arg))
 
 
 def extern(

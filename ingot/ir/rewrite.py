@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from ingot.errors import IngotError
 from ingot.ir.match_stats import last_rule, matcher_of
-from ingot.ir.node import UOp, uop
+from ingot.ir.node import UOp, set_spot, uop
 from ingot.ir.pattern import Matcher, PatternMatcher
 
 __all__ = ["RewriteError", "graph_rewrite", "substitute"]
@@ -172,14 +172,16 @@ def substitute(root: UOp, mapping: Mapping[UOp, UOp]) -> UOp:
     done: dict[UOp, UOp] = dict(mapping)
     stack = [root]
     while stack:
-        node = stack[-1]
+        node = stack.pop()
         if node in done:
-            stack.pop()
             continue
-        missing = [s for s in node.src if s not in done]
-        if missing:
-            stack.extend(missing)
-            continue
-        done[node] = _rebuild(node, done)
-        stack.pop()
+        for source in node.src:
+            if source not in done:
+                stack.append(node)
+                stack.extend(node.src)
+                break
+        else:
+            made = done[node] = _rebuild(node, done)
+            if made.spot is None and node.spot is not None:
+                set_spot(made, node.spot)
     return done[root]

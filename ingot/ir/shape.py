@@ -18,6 +18,7 @@ from ingot.ir.opcode import (
     ExternArg,
     OpArg,
     Ops,
+    PrefixArg,
     ReduceArg,
     ResultArg,
     ScanArg,
@@ -43,7 +44,7 @@ def product(shape: Shape) -> int | UOp:
     """Number of elements."""
     total: int | UOp = 1
     for size in shape:
-        total = total * size
+        total = size if isinstance(total, int) and total == 1 else total * size
     return total
 
 
@@ -84,7 +85,7 @@ def _pad(src: Sources, arg: Arg | None) -> Shape:
 
 def padded(size: int | UOp, low: int | UOp, high: int | UOp) -> int | UOp:
     """The size of an axis after padding."""
-    return size + low + high
+    return settled(size + low + high)
 
 
 def _shrink(src: Sources, arg: Arg | None) -> Shape:
@@ -96,7 +97,14 @@ def _shrink(src: Sources, arg: Arg | None) -> Shape:
 
 def minus(end: int | UOp, start: int | UOp) -> int | UOp:
     """The length of start..end."""
-    return end - start
+    if isinstance(start, int) and start == 0:
+        return end
+    return settled(end - start)
+
+
+def settled(size: int | UOp) -> int | UOp:
+    """A symbolic size in its shortest form: p + 1 - p is 1."""
+    return size if isinstance(size, int) else dim(size.simplify())
 
 
 def _stride(src: Sources, arg: Arg | None) -> Shape:
@@ -110,6 +118,12 @@ def _window(src: Sources, arg: Arg | None) -> Shape:
     axis, size = cast(WindowArg, arg).axis, dim(src[1])
     shape = src[0].shape
     return (*shape[:axis], shape[axis] - size + 1, *shape[axis + 1 :], size)
+
+
+def _take(src: Sources, arg: Arg | None) -> Shape:
+    taken = cast(AxesArg, arg).axes
+    rest = (n for axis, n in enumerate(src[0].shape) if axis not in taken)
+    return (*src[1].shape, *rest)
 
 
 def _reduce(src: Sources, arg: Arg | None) -> Shape:
@@ -142,6 +156,7 @@ _RULES: dict[Ops, Rule] = {
     Ops.SHRINK: _shrink,
     Ops.STRIDE: _stride,
     Ops.WINDOW: _window,
+    Ops.TAKE: _take,
     Ops.REDUCE: _reduce,
     Ops.RESULT: _result,
     Ops.OP: _named,
@@ -150,6 +165,7 @@ _RULES: dict[Ops, Rule] = {
     (
         *(
             Ops.SINK,
+            Ops.ASSERT,
             Ops.SIZE_OF,
             Ops.FUNCTION,
             Ops.CALL,
@@ -226,7 +242,8 @@ def _extern(node: UOp) -> tuple[Type, ...]:
 
 def _reduced(node: UOp) -> tuple[Type, ...]:
     return tuple(
-        (v.dtype, node.shape) for v in node.src[: cast(ReduceArg, node.arg).n]
+        (v.dtype, node.shape)
+        for v in node.src[: cast(ReduceArg | PrefixArg, node.arg).n]
     )
 
 
@@ -235,6 +252,7 @@ _RESULTS: dict[Ops, Callable[[UOp], tuple[Type, ...]]] = {
         cast(OpArg, node.arg), node.src
     ),
     Ops.REDUCE: _reduced,
+    Ops.PREFIX: _reduced,
     Ops.CALL: lambda node: _returns(node.src[0]),
     Ops.IF: lambda node: _returns(node.src[1]),
     Ops.WHILE: lambda node: _returns(node.src[1]),

@@ -16,6 +16,7 @@ from ingot.ir.node import UOp, provide
 from ingot.ir.opcode import (
     BINARY,
     COMPARE,
+    AssertArg,
     AxesArg,
     AxisArg,
     BufferArg,
@@ -28,10 +29,10 @@ from ingot.ir.opcode import (
     OpArg,
     Ops,
     ParamArg,
+    PrefixArg,
     ReduceArg,
     ResultArg,
     ScanArg,
-    SizeArg,
     StageArg,
     StateArg,
     VarArg,
@@ -116,6 +117,7 @@ _FLOAT_ONLY = (
     Ops.LOG,
     Ops.LOG2,
     Ops.SIN,
+    Ops.COS,
     Ops.TANH,
     Ops.ERF,
 )
@@ -245,6 +247,17 @@ MOVES: dict[Ops, Row] = {
         is_.windows,
     ),
     Ops.CONTIGUOUS: row("one value", is_.sources(1), is_.like_first),
+    Ops.TAKE: row(
+        "a value, and an index of type int64 an axis, all of one shape",
+        is_.arg(AxesArg),
+        is_.type_of_first,
+        is_.takes,
+    ),
+    Ops.PREFIX: row(
+        "n values, n scalar inits, n combines over 2n states",
+        is_.arg(PrefixArg),
+        is_.prefixes,
+    ),
     Ops.REDUCE: row(
         "n values, n scalar inits, n combines over 2n states",
         is_.arg(ReduceArg),
@@ -272,8 +285,17 @@ GRAPH: dict[Ops, Row] = {
     ),
     Ops.AFTER: row("a value, then effects", is_.at_least(1), is_.type_of_first),
     Ops.SINK: row("roots"),
+    Ops.ASSERT: row(
+        "a scalar bool, then scalars; an error and its message",
+        is_.arg(AssertArg),
+        is_.condition_first,
+        is_.scalars,
+    ),
     Ops.SIZE_OF: row(
-        "an axis of a result", is_.arg(SizeArg), is_.sources(1), is_.size_of
+        "a scalar int64 and the size that it stays below",
+        is_.sources(2),
+        is_.index_from(1),
+        is_.size_of,
     ),
 }
 REGIONS: dict[Ops, Row] = {
@@ -328,10 +350,10 @@ ACCESS: dict[Ops, Row] = {
     Ops.LOAD: row("memory, offset[, mask, else]", is_.loads),
 }
 
-_IOTA = row("iota, the one op that kernels know", is_.arg(OpArg), is_.iota)
+_BASIC = row("iota, or an algorithm that is a kernel", is_.arg(OpArg), is_.basic)
 PRIMITIVE = Spec(
     "primitive",
-    {**LEAVES, **ELEMENTWISE, **MOVES, **GRAPH, **REGIONS, Ops.OP: _IOTA},
+    {**LEAVES, **ELEMENTWISE, **MOVES, **GRAPH, **REGIONS, Ops.OP: _BASIC},
 )
 PROGRAM = Spec(
     "program",

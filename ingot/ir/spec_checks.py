@@ -19,16 +19,17 @@ from ingot.ir.opcode import (
     OpArg,
     Ops,
     ParamArg,
+    PrefixArg,
     ReduceArg,
     ResultArg,
     ScanArg,
     Scope,
-    SizeArg,
     StageArg,
     StateArg,
     VarArg,
     WindowArg,
 )
+from ingot.ir.region import MEANINGS
 from ingot.ir.shape import NAMED, Shape, Type, product, same, same_dim
 
 Check = Callable[[UOp], str]
@@ -189,9 +190,10 @@ def binds(node: UOp) -> str:
     )
 
 
-def iota(node: UOp) -> str:
+def basic(node: UOp) -> str:
     name = cast(OpArg, node.arg).name
-    return "" if name == "iota" else f"{name} was not lowered"
+    known = name == "iota" or name in MEANINGS
+    return _unless(known, f"{name} was not lowered")
 
 
 def registered(node: UOp) -> str:
@@ -297,6 +299,25 @@ def reduces(node: UOp) -> str:
     )
 
 
+def prefixes(node: UOp) -> str:
+    given = cast(PrefixArg, node.arg)
+    return reduces(
+        node.replace(op=Ops.REDUCE, arg=ReduceArg((given.axis,), given.n))
+    )
+
+
+def takes(node: UOp) -> str:
+    axes = cast(AxesArg, node.arg).axes
+    x, *places = node.src
+    if len(places) != len(axes) or not axes:
+        return f"it has {len(places)} indices for axes {axes}"
+    if len(set(axes)) != len(axes) or not all(0 <= a < len(x.shape) for a in axes):
+        return f"axes {axes} of {list(x.shape)}"
+    alike_ = all(same(i.shape, places[0].shape) for i in places)
+    whole = all(i.dtype is dt.int64 for i in places)
+    return _unless(alike_ and whole, f"its indices are {_types(tuple(places))}")
+
+
 def combines(nodes: tuple[UOp, ...], kinds: list[dt.DType]) -> str:
     """Expressions over STATE: slot j and slot n + j have the type of value j."""
     for node, kind in zip(nodes, kinds, strict=True):
@@ -329,9 +350,15 @@ def result(node: UOp) -> str:
 
 
 def size_of(node: UOp) -> str:
-    axis = cast(SizeArg, node.arg).axis
-    fits = 0 <= axis < len(node.src[0].shape) and node.dtype is dt.index
-    return _unless(fits, f"axis {axis} of {list(node.src[0].shape)}")
+    count = node.src[0]
+    fits = count.dtype is dt.int64 and count.shape == ()
+    return _unless(fits and node.dtype is dt.index, f"it counts {_types((count,))}")
+
+
+def scalars(node: UOp) -> str:
+    return _unless(
+        all(s.shape == () for s in node.src), f"its sources are {_types(node.src)}"
+    )
 
 
 # --- regions ----------------------------------------------------------------------------------------------------------

@@ -44,10 +44,12 @@ _ARGS: dict[Ops, type[Any]] = {
     Ops.PERMUTE: opcode.AxesArg,
     Ops.FLIP: opcode.AxesArg,
     Ops.WINDOW: opcode.WindowArg,
+    Ops.TAKE: opcode.AxesArg,
     Ops.REDUCE: opcode.ReduceArg,
+    Ops.PREFIX: opcode.PrefixArg,
     Ops.OP: opcode.OpArg,
     Ops.RESULT: opcode.ResultArg,
-    Ops.SIZE_OF: opcode.SizeArg,
+    Ops.ASSERT: opcode.AssertArg,
     Ops.FUNCTION: opcode.FunctionArg,
     Ops.SCAN: opcode.ScanArg,
     Ops.EXTERN: opcode.ExternArg,
@@ -62,6 +64,7 @@ _VOID = frozenset(
     {
         *(
             Ops.SINK,
+            Ops.ASSERT,
             Ops.FUNCTION,
             Ops.CALL,
             Ops.IF,
@@ -75,7 +78,16 @@ _VOID = frozenset(
 _FIRST = (
     ELEMENTWISE
     | MOVEMENT
-    | {Ops.CONTIGUOUS, Ops.ASSIGN, Ops.AFTER, Ops.BIND, Ops.LOAD, Ops.REDUCE}
+    | {
+        Ops.CONTIGUOUS,
+        Ops.ASSIGN,
+        Ops.AFTER,
+        Ops.BIND,
+        Ops.LOAD,
+        Ops.REDUCE,
+        Ops.TAKE,
+        Ops.PREFIX,
+    }
 ) - {
     Ops.CAST,
     Ops.BITCAST,

@@ -1,7 +1,8 @@
 """Contractions: sum over k of a(i, k) * b(k, j), with whatever prologue a and b have and whatever follows the sum.
 
-In: nests with one contraction. Out: packed operands, register tiles, blocks that fit the caches. GEMM, batched GEMM and
-convolutions are the same moves: packing the tile of a is where a convolution gathers its windows.
+In: nests with one contraction. Out: packed operands, register tiles, blocks that fit the caches. What is too thin to pay
+for packing goes to thin.py, what is read through windows (convolutions) to windows.py; whatever else operands compute, they
+compute as they are packed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ingot.errors import MoveError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Ops, Scope
+from ingot.kernel import thin, windows
 from ingot.kernel.align import align, fuse_all
 from ingot.kernel.maps import lanes
 from ingot.kernel.moves import bind, detach, edge, reorder, split, unroll, vector
@@ -21,6 +23,7 @@ from ingot.kernel.plan import Plan, expected
 from ingot.kernel.reduction import rfactor
 from ingot.kernel.staging import layout, stage
 from ingot.kernel.structure import contraction, unit_axis
+from ingot.kernel.windows import Axes
 from ingot.target import Target
 
 ROWS_IN_BLOCK = 64
@@ -46,7 +49,15 @@ def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
     kernel = align(kernel)
     nest = next(n for n in kernel.nests if contraction(kernel, n))
     wide = lanes(target, nest.types[0])
-    kernel, roles = _single(kernel, nest.name, _roles(kernel, nest))
+    axes, left = _roles(kernel, nest)
+    through = windows.plan(kernel, nest.name, axes, left, hints, wide)
+    if through is not None:
+        return through
+    _, right = windows.operands_of(nest, left)
+    kernel, roles = _single(kernel, nest.name, _plain(axes, right), left)
+    few = thin.plan(kernel, _named(nest.name, roles), hints, wide)
+    if isinstance(few, Plan):
+        return few
     tile, guards = _tile(kernel.loop(roles.column).extent, hints, wide)
     depth = kernel.loop(roles.inner).extent
     known = expected(depth, hints)
@@ -54,7 +65,14 @@ def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
     limit = depth < DEPTH + 1 if shallow else UOp.const(dt.index, DEPTH) < depth
     block, value = _rows_in_block(kernel.loop(roles.row).extent, tile)
     kernel = _tiled(kernel, nest.name, roles, tile, block, wide, shallow)
-    return Plan(kernel, (*guards, limit), {block: value})
+    guards = tuple(dict.fromkeys((*few, *guards, limit)))
+    return Plan(kernel, guards, {block: value})
+
+
+def _named(nest: str, roles: Roles) -> thin.Contraction:
+    return thin.Contraction(
+        nest, roles.batch, roles.row, roles.column, roles.inner, 1 - roles.left
+    )
 
 
 def _rows_in_block(rows: UOp, tile: Tile) -> tuple[UOp, UOp]:
@@ -76,8 +94,16 @@ class Roles:
     left: int
 
 
-def _roles(kernel: Kernel, nest: Nest) -> tuple[tuple[int, ...], ...]:
-    """Axes of batch, row and column; the column side owns the axis along which the result is stored."""
+def _plain(axes: Axes, right: UOp) -> Axes:
+    """Columns that lie apart in memory are read as matrices of their own, unless they must be gathered anyway."""
+    if len(axes.columns) == 1 or right.op is not Ops.LOAD or len(right.src) > 2:
+        return axes
+    *apart, column = axes.columns
+    return axes._replace(batch=(*axes.batch, *apart), columns=(column,))
+
+
+def _roles(kernel: Kernel, nest: Nest) -> tuple[Axes, int]:
+    """Axes by what they are, and the left operand; the right one owns the axis along which the result is stored."""
     body = nest.body
     assert isinstance(body, Reduce)
     sides = [axes_in(s) for s in body.values[0].src]
@@ -89,7 +115,9 @@ def _roles(kernel: Kernel, nest: Nest) -> tuple[tuple[int, ...], ...]:
     stored = _stored_axis(kernel, nest)
     column = 0 if stored in alone[0] else 1
     batch = tuple(a for a in free if a not in alone[0] and a not in alone[1])
-    return batch, alone[1 - column], alone[column], (1 - column,)
+    columns = sorted(alone[column], key=lambda a: a == stored)
+    axes = Axes(batch, alone[1 - column], tuple(columns), nest.reduced)
+    return axes, 1 - column
 
 
 def _stored_axis(kernel: Kernel, nest: Nest) -> int | None:
@@ -102,10 +130,10 @@ def _stored_axis(kernel: Kernel, nest: Nest) -> int | None:
 
 
 def _single(
-    kernel: Kernel, name: str, roles: tuple[tuple[int, ...], ...]
+    kernel: Kernel, name: str, axes: Axes, left: int
 ) -> tuple[Kernel, Roles]:
     """Several axes in one role become one loop."""
-    batch, row, column, left = roles
+    batch, row, column, _ = axes
     names = {a: kernel.loops[a].name for a in kernel.loops}
     batches, rows, columns = (
         [names[a] for a in axes] for axes in (batch, row, column)
@@ -126,7 +154,7 @@ def _single(
     kernel, one_inner = fuse_all(
         kernel, tuple(kernel.loop(n).axis for n in inner), "inner"
     )
-    return kernel, Roles(tuple(batches), one_row, one_column, one_inner, left[0])
+    return kernel, Roles(tuple(batches), one_row, one_column, one_inner, left)
 
 
 def _tile(
@@ -190,11 +218,11 @@ def _followers(kernel: Kernel, name: str, batch: tuple[str, ...]) -> Kernel:
     position = [n.name for n in kernel.nests].index(name)
     for nest in kernel.nests[position + 1 :]:
         have = [kernel.loops[a].name for a in nest.loops]
-        wanted = [
-            n for n in (*batch, "ic", "jo", "ir", "ii", "ju", "jv") if n in have
-        ]
-        rest = [n for n in have if n not in wanted]
-        kernel = reorder(kernel, nest.name, *wanted, *rest)
+        tiles = [n for n in (*batch, "ic", "jo", "ir") if n in have]
+        tile = [n for n in ("ii", "ju", "jv") if n in have]
+        # Loops along which the sum is the same run round a tile, which they read again.
+        rest = [n for n in have if n not in (*tiles, *tile)]
+        kernel = reorder(kernel, nest.name, *tiles, *rest, *tile)
     return kernel
 
 

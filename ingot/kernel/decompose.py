@@ -1,6 +1,6 @@
 """Awkward opcodes as basic ones. In: an expression, statement or kernel. Out: the same with every rule below applied.
 
-    EXP EXP2 LOG LOG2 SIN TANH ERF POW     polynomials; see elementary32.py, elementary64.py
+    EXP EXP2 LOG LOG2 SIN COS TANH ERF POW   polynomials; see elementary32.py, elementary64.py
     float16, bfloat16 arithmetic           in float32, rounded once
     CAST from and to bfloat16              integer arithmetic
     CAST of float64 to 16 bits             through float32 rounded to odd, so that there is one rounding
@@ -199,6 +199,7 @@ _RULES: dict[Ops, Callable[[UOp], UOp | None]] = {
     Ops.LOG: _elementary("log"),
     Ops.LOG2: _elementary("log2"),
     Ops.SIN: _elementary("sin"),
+    Ops.COS: _elementary("cos"),
     Ops.TANH: _elementary("tanh"),
     Ops.ERF: _elementary("erf"),
     Ops.POW: _power,

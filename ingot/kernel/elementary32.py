@@ -189,16 +189,25 @@ _BANDS = tuple((e, (_inverse_pi(s, s + 28), _inverse_pi(s + 29, s + 57), _invers
 
 
 def sin(x: UOp) -> UOp:
-    """x / pi as three products, the first two exact; whole half turns go, their parity is the sign."""
+    return nu.choose(nu.absolute(x) < 2.0**-13, x, _sin_turned(x, 0.0))
+
+
+def cos(x: UOp) -> UOp:
+    """sin half a half turn later"""
+    return _sin_turned(x, 0.5)
+
+
+def _sin_turned(x: UOp, turn: float) -> UOp:
+    """sin(x + turn * pi): x / pi as three products, the first two exact; whole half turns go, their parity is the sign."""
     wide = x.cast(F64)
     first, second, third = (wide * part for part in _band(nu.absolute(wide)))
     first = fma(nu.rounded(first * 0.5), -2.0, first)
+    first = first + turn if turn else first
     shifted = ((first + second) + third) + nu.MAGIC[F64]
     f = ((first - (shifted - nu.MAGIC[F64])) + second) + third
     value = f * horner(f * f, SIN_PI)
     odd = nu.shifted_left(nu.bits(shifted), 63)
-    signed = nu.xor(nu.bits(value), odd).bitcast(F64).cast(F32)
-    return nu.choose(nu.absolute(x) < 2.0**-13, x, signed)
+    return nu.xor(nu.bits(value), odd).bitcast(F64).cast(F32)
 
 
 def _band(magnitude: UOp) -> list[UOp]:

@@ -1,7 +1,6 @@
 """Elementary functions of float64, within 2 ulp. In: a float64 value. Out: the same function of basic operations.
 
-The scheme of elementary32.py with longer polynomials, and with pairs (high, low) where one float64 is not enough. sin
-is within 2 ulp below 2**95; larger angles, which would need more bits of pi, give nan.
+The scheme of elementary32.py with longer polynomials, and with pairs (high, low) where one float64 is not enough.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import math
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.kernel import numeric as nu
-from ingot.kernel.elementary32 import INVERSE_PI, power_special
+from ingot.kernel.elementary32 import power_special
 from ingot.kernel.numeric import fma, horner, like
 
 F64 = dt.float64
@@ -253,49 +252,89 @@ def erf(x: UOp) -> UOp:
     return nu.with_sign_of(nu.choose(a < 1.0, small, large), x)
 
 
-# --- sin ---
+# --- sin and cos ---
 
-
-def _inverse_pi(first: int) -> float:
-    """53 bits of 1/pi from bit `first` on, where bit k weighs 2**-k."""
-    last = first + 52
-    return math.ldexp((INVERSE_PI >> (256 - last)) & ((1 << 53) - 1), -last)
-
-
-_PARTS = tuple(_inverse_pi(first) for first in (2, 55, 108, 161))
+# The digits of 1/pi in binary, as many as the largest angle needs, cut into parts of 41 bits. An angle below 2**95 starts
+# at the first part; each further factor of 2**41 drops a part, which would give whole turns only, and needs another.
+INVERSE_PI = int(
+    "517CC1B727220A94FE13ABE8FA9A6EE06DB14ACC9E21C820FF28B1D5EF5DE2B0"
+    "DB92371D2126E9700324977504E8C90E7F0EF58E5894D39F74411AFA975DA242"
+    "74CE38135A2FBF209CC8EB1CC1A99CFA4E422FC5DEFC941D8FFC4BFFEF02CC07"
+    "F79788C5AD05368FB69B3F6793E584DBA7A31FB34F2FF516BA93DD63F5F2F8BD"
+    "9E839CFBC529497535FDAFD88FC6AE842B0198237E3DB5D5F867DE104D7A1B0E",
+    16,
+)  # times 2**-1280
+_PART, _USED, _BANDS = 41, 6, 24
+_SCALE = 300  # parts times 2**300, angles times 2**-300: neither end of the exponents is near
 PI_HIGH, PI_LOW = math.pi, 1.2246467991473532e-16
 
 
+def _inverse_pi(index: int) -> float:
+    last = 1 + _PART * (
+        index + 1
+    )  # bit k weighs 2**-k; the first that is not 0 is bit 2
+    digits = (INVERSE_PI >> (1280 - last)) & ((1 << _PART) - 1)
+    return math.ldexp(digits, _SCALE - last)
+
+
+_PARTS = tuple(_inverse_pi(index) for index in range(_BANDS + _USED))
+
+
 def sin(x: UOp) -> UOp:
-    """x / pi as a sum of exact products; whole half turns go, their parity is the sign."""
-    r, low, shifted = _half_turns(x)
+    return nu.choose(nu.absolute(x) < 2.0**-27, x, _sin_turned(x, 0.0))
+
+
+def cos(x: UOp) -> UOp:
+    """sin half a half turn later"""
+    return _sin_turned(x, 0.5)
+
+
+def _sin_turned(x: UOp, turn: float) -> UOp:
+    """sin(x + turn * pi): whole half turns go, their parity is the sign."""
+    r, low, shifted = _half_turns(x, turn)
     square = r * r
     correction = fma(square * -0.5, low, low)
     value = r + fma(r * square, horner(square, SIN), correction)
-    signed = nu.xor(nu.bits(value), nu.shifted_left(nu.bits(shifted), 63)).bitcast(
-        F64
-    )
-    known = nu.choose(nu.absolute(x) < 2.0**95, signed, math.nan)
-    return nu.choose(nu.absolute(x) < 2.0**-27, x, known)
+    odd = nu.shifted_left(nu.bits(shifted), 63)
+    return nu.xor(nu.bits(value), odd).bitcast(F64)
 
 
-def _half_turns(x: UOp) -> tuple[UOp, UOp, UOp]:
-    """(r, low, shifted): x == n * pi + r + low, with n in the low bits of `shifted`."""
-    products = [nu.two_product(x, like(x, part)) for part in _PARTS[:3]]
-    turns = [
-        _modulo_two(products[0][0]),
-        _modulo_two(products[0][1]),
-        _modulo_two(products[1][0]),
-    ]
-    total, error = nu.two_sum(turns[0], turns[1])
-    total, second_error = nu.two_sum(total, turns[2])
+def _half_turns(x: UOp, turn: float) -> tuple[UOp, UOp, UOp]:
+    """(r, low, shifted): x + turn * pi == n * pi + r + low, with n in the low bits of `shifted`."""
+    scaled = x * 2.0**-_SCALE
+    products = [nu.two_product(scaled, part) for part in _parts_for(x)]
+    large = [_modulo_two(product) for product in (*products[0], products[1][0])]
+    total, errors = like(x, turn), []
+    for term in (*large, products[1][1], _modulo_two(products[2][0])):
+        total, error = nu.two_sum(total, term)
+        errors.append(error)
     shifted = total + MAGIC
-    f, e1 = nu.two_sum(total - (shifted - MAGIC), products[1][1])
-    f, e2 = nu.two_sum(f, products[2][0])
-    rest = ((error + second_error) + (e1 + e2)) + fma(x, _PARTS[3], products[2][1])
-    high, low = nu.fast_two_sum(f, rest)
+    f, low = total - (shifted - MAGIC), like(x, 0.0)
+    small = (products[2][1], *(part for pair in products[3:] for part in pair))
+    for term in (*errors, *small):
+        f, error = nu.two_sum(f, term)
+        low = low + error
+    high, low = nu.fast_two_sum(f, low)
     r, left = nu.two_product(high, like(x, PI_HIGH))
     return r, fma(low, PI_HIGH, fma(high, PI_LOW, left)), shifted
+
+
+def _parts_for(x: UOp) -> list[UOp]:
+    """The parts of 1/pi that matter for x: the table moved by its band, one binary digit of the band at a time."""
+    exponent = nu.shifted_right(nu.bits(nu.absolute(x)), 52).cast(dt.int32)
+    beyond = (exponent - (1023 + 95 - _PART)).maximum(exponent.ufix(0))
+    band = nu.shifted_right(
+        beyond * 1599, 16
+    )  # // 41, exact as far as exponents go
+    parts = [like(x, value) for value in _PARTS]
+    for step in (16, 8, 4, 2, 1):
+        moves = (band & step).ne(0)
+        kept = parts[: _USED + step - 1]
+        moved = parts[step : step + len(kept)]
+        parts = [
+            moves.where(b, a) for a, b in zip(kept, moved, strict=False)
+        ] + kept[len(moved) :]
+    return parts[:_USED]
 
 
 def _modulo_two(x: UOp) -> UOp:

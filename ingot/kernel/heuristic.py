@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ingot.ir.node import UOp
-from ingot.kernel import contract, maps, rows, stream
+from ingot.kernel import contract, maps, prefix, rows, stream
 from ingot.kernel.align import align
 from ingot.kernel.nest import Kernel
 from ingot.kernel.plan import Plan
+from ingot.kernel.skeleton import table
+from ingot.kernel.skeleton.form import Skeleton
 from ingot.kernel.structure import contraction, streams
 from ingot.target import Target
 
@@ -20,10 +22,15 @@ def choose(
     kernel: Kernel, hints: Mapping[UOp, int], target: Target, noopt: bool = False
 ) -> Plan:
     """The moves for a kernel on this CPU."""
+    if isinstance(kernel, Skeleton):
+        return table.plan(kernel, hints)
+    if prefix.is_running(kernel):
+        return prefix.plan(kernel, hints)
+    if streams(kernel) is not None:
+        # Also without optimisation: a softmax between two products runs in one loop only by these moves.
+        return stream.plan(kernel, hints, target)
     if noopt:
         return plain(kernel)
-    if streams(kernel) is not None:
-        return stream.plan(kernel, hints, target)
     if any(contraction(kernel, n) for n in kernel.nests):
         return contract.plan(kernel, hints, target)
     if any(n.reduced for n in kernel.nests):

@@ -5,6 +5,7 @@ Every launch of a kernel has the same arguments: buffers, temporaries between la
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -65,15 +66,22 @@ def interface(
     """Give every launch the same arguments."""
     temporary = [p for p in places.values() if p.is_temporary]
     params = (*kernel.params, *(b for p in temporary for b in p.buffers))
+    return Built(
+        launched(kernel.name, bodies, params),
+        tuple((b.dtype, p.size) for p in temporary for b in p.buffers),
+    )
+
+
+def launched(
+    name: str, bodies: Sequence[tuple[UOp, ...]], params: tuple[UOp, ...]
+) -> tuple[UOp, ...]:
+    """A KERNEL per body; the sizes that any of them uses are arguments of all."""
     probe = UOp(Ops.SINK, dt.void, tuple(s for body in bodies for s in body))
     sizes = tuple(u for u in probe.toposort() if u.op is Ops.DEFINE_VAR)
     sizes = tuple(sorted(sizes, key=lambda u: _natural(cast(VarArg, u.arg).name)))
-    launches = tuple(
-        _kernel(kernel, number, body, params, sizes)
+    return tuple(
+        _kernel(name if number == 0 else f"{name}_{number}", body, params, sizes)
         for number, body in enumerate(bodies)
-    )
-    return Built(
-        launches, tuple((b.dtype, p.size) for p in temporary for b in p.buffers)
     )
 
 
@@ -83,13 +91,11 @@ def _natural(name: str) -> tuple[str, int]:
 
 
 def _kernel(
-    kernel: Kernel,
-    number: int,
+    name: str,
     body: tuple[UOp, ...],
     params: tuple[UOp, ...],
     sizes: tuple[UOp, ...],
 ) -> UOp:
-    name = kernel.name if number == 0 else f"{kernel.name}_{number}"
     chunks = ONE
     for statement in body:
         if statement.op is Ops.LOOP and statement.arg.kind is LoopKind.CHUNK:  # type: ignore[union-attr]

@@ -6,17 +6,26 @@ from collections.abc import Mapping
 
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import LoopKind, Scope
+from ingot.ir.opcode import LoopKind, Ops, Scope
 from ingot.kernel.align import fuse_all
-from ingot.kernel.moves import bind, edge, reorder, split, unroll, vector
+from ingot.kernel.moves import (
+    bind,
+    edge,
+    reorder,
+    split,
+    uncached,
+    unroll,
+    vector,
+)
 from ingot.kernel.nest import Edge, Kernel, Nest, Store, axes_in
-from ingot.kernel.plan import Plan, grain
+from ingot.kernel.plan import Plan, expected, grain
 from ingot.kernel.staging import stage
-from ingot.kernel.structure import loads_of, unit_axis
+from ingot.kernel.structure import loads_of, strides, unit_axis
 from ingot.target import Target
 
 CHUNK_ELEMENTS = 1 << 15
 TILE = 16
+UNCACHED_BYTES = 8 << 20  # an output that no core's own cache holds
 
 
 def lanes(target: Target, dtype: dt.DType) -> int:
@@ -27,10 +36,42 @@ def lanes(target: Target, dtype: dt.DType) -> int:
 def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
     """Every store on its own: neighbouring elements in a vector, the rest in chunks."""
     extra: dict[UOp, UOp] = {}
+    kernel, guards = past_caches(kernel, hints)
     for nest in kernel.nests:
         kernel, more = _store(kernel, nest, target)
         extra.update(more)
-    return Plan(kernel, (), extra)
+    return Plan(kernel, guards, extra)
+
+
+def past_caches(
+    kernel: Kernel, hints: Mapping[UOp, int]
+) -> tuple[Kernel, tuple[UOp, ...]]:
+    """Outputs of many bytes are written past the caches; a guard says from how many on."""
+    guards: dict[UOp, None] = {}
+    for nest in [n for n in kernel.nests if isinstance(n.body, Store)]:
+        nbytes = UOp.const(dt.index, nest.types[0].itemsize)
+        for axis in nest.loops:
+            nbytes = nbytes * kernel.loops[axis].extent
+        nbytes = nbytes.simplify()
+        known = expected(nbytes, hints)
+        if known is None or not _in_runs(kernel, nest):
+            continue
+        many = known >= UNCACHED_BYTES
+        least = UOp.const(dt.index, UNCACHED_BYTES - 1)
+        guards[least < nbytes if many else nbytes < UNCACHED_BYTES] = None
+        kernel = uncached(kernel, nest.name) if many else kernel
+    return kernel, tuple(guards)
+
+
+def _in_runs(kernel: Kernel, nest: Nest) -> bool:
+    """No load is a gather: beside those, stores past the caches were ten times slower than others."""
+    body = nest.body
+    unit = unit_axis(kernel, nest, body.offset) if isinstance(body, Store) else None
+    steps = [strides(kernel, nest, u.src[1]) for u in loads_of(nest)]
+    along = [None if s is None or unit is None else s.get(unit) for s in steps]
+    moving = [step for step in along if step is not None]
+    whole = unit is not None and None not in steps
+    return whole and all(step.op is Ops.CONST for step in moving)
 
 
 def _store(
@@ -44,7 +85,7 @@ def _store(
         else None
     )
     if unit is None:
-        return _rows(kernel, nest.name, nest.loops[0], {})
+        return _rows(kernel, nest.name, nest.loops[:1], UOp.const(dt.index, 1))
     across = [u for u in loads_of(nest) if _crosses(kernel, nest, u, unit)]
     if across:
         return _transposed(kernel, nest, unit, across, target)
@@ -76,30 +117,39 @@ def _plain(
         kernel = reorder(
             kernel, name, *(kernel.loops[a].name for a in (*outer, unit))
         )
-        kernel, row = fuse_all(kernel, outer, f"{name}_row")
-        kernel, extra = _rows(
-            kernel, name, kernel.loop(row).axis, {}, kernel.loops[unit].extent
-        )
+        rows = _rows if len(outer) == 1 else _lines
+        kernel, extra = rows(kernel, name, outer, kernel.loops[unit].extent)
     kernel = split(kernel, j, wide, f"{j}_o", f"{j}_v")
     return edge(vector(kernel, f"{j}_v"), f"{j}_o", Edge.PEEL), extra
 
 
 def _rows(
-    kernel: Kernel,
-    name: str,
-    axis: int,
-    extra: dict[UOp, UOp],
-    each: UOp | None = None,
+    kernel: Kernel, name: str, axes: tuple[int, ...], each: UOp
 ) -> tuple[Kernel, dict[UOp, UOp]]:
     """Chunks of whole rows, about CHUNK_ELEMENTS each."""
-    row = kernel.loops[axis].name
-    size, value = grain(
-        f"g_{name}",
-        UOp.const(dt.index, CHUNK_ELEMENTS),
-        each or UOp.const(dt.index, 1),
-    )
+    row = kernel.loops[axes[0]].name
+    size, value = grain(f"g_{name}", UOp.const(dt.index, CHUNK_ELEMENTS), each)
     kernel = split(kernel, row, size, f"{row}_chunk", f"{row}_in")
-    return bind(kernel, f"{row}_chunk", LoopKind.CHUNK), {**extra, size: value}
+    return bind(kernel, f"{row}_chunk", LoopKind.CHUNK), {size: value}
+
+
+def _lines(
+    kernel: Kernel, name: str, axes: tuple[int, ...], each: UOp
+) -> tuple[Kernel, dict[UOp, UOp]]:
+    """Chunks of rows of lines; the innermost of the axes stays a loop, so that no line asks for its place by a division."""
+    line = kernel.loops[axes[-1]]
+    whole = UOp.const(dt.index, CHUNK_ELEMENTS)
+    lines, few = grain(f"g_{name}_lines", whole, each)
+    rows, many = grain(f"g_{name}", whole, each * line.extent)
+    kernel, row = fuse_all(kernel, axes[:-1], f"{name}_row")
+    kernel = split(kernel, row, rows, f"{name}_r", f"{name}_r_in")
+    kernel = split(kernel, line.name, lines, f"{name}_l", f"{name}_l_in")
+    grid, inner = (f"{name}_r", f"{name}_l"), (f"{name}_r_in", f"{name}_l_in")
+    unit = [kernel.loops[a].name for a in kernel.nest(name).loops][-1]
+    kernel = reorder(kernel, name, *grid, *inner, unit)
+    pair = tuple(kernel.loop(n).axis for n in grid)
+    kernel, chunk = fuse_all(kernel, pair, f"{name}_chunk")
+    return bind(kernel, chunk, LoopKind.CHUNK), {lines: few, rows: many}
 
 
 def widest(nest: Nest) -> dt.DType:
@@ -140,7 +190,7 @@ def _transposed(
         f"{j}_t",
     )
     for number, load in enumerate(
-        _same_direction(kernel, kernel.nest(name), f"{i}_t")
+        _same_direction(kernel, kernel.nest(name), f"{i}_t", f"{j}_t")
     ):
         tile = f"{name}_tile{number}"
         kernel = stage(
@@ -157,7 +207,13 @@ def _transposed(
     return bind(kernel, row, LoopKind.CHUNK), {}
 
 
-def _same_direction(kernel: Kernel, nest: Nest, inner: str) -> list[UOp]:
-    """The loads whose unit axis is loop `inner`."""
-    axis = kernel.loop(inner).axis
-    return [u for u in loads_of(nest) if unit_axis(kernel, nest, u.src[1]) == axis]
+def _same_direction(
+    kernel: Kernel, nest: Nest, inner: str, across: str
+) -> list[UOp]:
+    """The loads whose unit axis is loop `inner`, and that move along `across`: others are one number for a row of a tile."""
+    axis, other = (kernel.loop(n).axis for n in (inner, across))
+    return [
+        u
+        for u in loads_of(nest)
+        if unit_axis(kernel, nest, u.src[1]) == axis and other in axes_in(u.src[1])
+    ]

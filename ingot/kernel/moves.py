@@ -264,9 +264,12 @@ def edge(kernel: Kernel, loop: str, how: Edge) -> Kernel:
     """for io: for ii: if inside: s   ->   for full io: for ii: s;  then the last io with its question
 
     `loop` is the outer loop of a split whose inner loop runs its whole capacity (vector, unroll). Needs: a
-    loop that runs in order, bound to no threads.
+    loop that runs in order, bound to no threads. To clamp, `loop` is the unrolled loop itself:
+    for ii in 0..8: if ii < n: s(x[ii])   ->   for ii in 0..8: s(x[min(ii, n - 1)]), and stores still ask.
     """
     old = kernel.loop(loop)
+    if how is Edge.CLAMP and old.kind is not LoopKind.UNROLL:
+        raise MoveError(f"edge: {loop} is {old.kind.value}; clamp unrolled loops")
     if how is Edge.PEEL and old.kind in GRID | THREADS:
         raise MoveError(
             f"edge: loop {loop} is bound to {old.kind.value}; its last tile cannot run after the others"
@@ -274,6 +277,19 @@ def edge(kernel: Kernel, loop: str, how: Edge) -> Kernel:
     return kernel.with_loops(replace(old, edge=how)).noted(
         f"edge({loop!r}, {how.value!r})"
     )
+
+
+def uncached(kernel: Kernel, nest: str) -> Kernel:
+    """out[i] = s, through the caches   ->   out[i] = s, past them: memory that is written whole is not read first
+
+    Needs: a nest that stores. Only whole vectors on addresses of their size go past; that is asked as they are stored.
+    """
+    old = kernel.nest(nest)
+    if not isinstance(old.body, Store):
+        raise MoveError(f"uncached: {nest} stores nothing")
+    body = replace(old.body, uncached=True)
+    changed = kernel.with_nest(replace(old, body=body))
+    return changed.noted(f"uncached({nest!r})")
 
 
 def group(kernel: Kernel) -> Kernel:

@@ -31,6 +31,7 @@ class Edge(Enum):
 
     MASK = "mask"  # every iteration asks whether it is inside
     PEEL = "peel"  # full tiles ask nothing; the partial one runs after them
+    CLAMP = "clamp"  # past the end the last element is read again, and what comes of it is stored nowhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Store:
     buffer: UOp
     offset: UOp
     value: UOp
+    uncached: bool = False  # written past the caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,19 @@ class Reduce:
     @property
     def n(self) -> int:
         return len(self.inits)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(Reduce):
+    """A reduction over one axis that stores its state after every step: buffers[j][offset] = state j.
+
+    `lanes`: the loop whose neighbours run side by side in a vector, if any (see prefix.py).
+    """
+
+    buffers: tuple[UOp, ...] = ()
+    offset: UOp = field(default_factory=lambda: UOp.const(dt.index, 0))
+    reverse: bool = False
+    lanes: int | None = None
 
 
 Body = Store | Map | Reduce
@@ -169,6 +184,8 @@ class Nest:
             return body.offset, body.value
         if isinstance(body, Map):
             return (body.value,)
+        if isinstance(body, Prefix):
+            return body.offset, *body.inits, *body.values
         return *body.inits, *body.values, *body.steps
 
     def value(self, *indices: UOp, slot: int = 0) -> UOp:
@@ -196,6 +213,9 @@ def _changed(body: Body, change: Callable[[UOp], UOp]) -> Body:
         return replace(body, offset=change(body.offset), value=change(body.value))
     if isinstance(body, Map):
         return Map(change(body.value))
+    if isinstance(body, Prefix):
+        values = tuple(map(change, body.values))
+        return replace(body, offset=change(body.offset), values=values)
     return replace(
         body,
         values=tuple(map(change, body.values)),

@@ -6,13 +6,15 @@ In: nests. Out: rows in chunks for the threads; inside a row, vectors along whic
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ingot.errors import MoveError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import LoopKind, Scope
+from ingot.kernel import single
 from ingot.kernel.align import align, common_loops, fuse_all
-from ingot.kernel.maps import CHUNK_ELEMENTS, lanes, widest
+from ingot.kernel.maps import CHUNK_ELEMENTS, lanes, past_caches, widest
 from ingot.kernel.moves import bind, detach, edge, reorder, split, unroll, vector
 from ingot.kernel.nest import Edge, Kernel, Map, Nest, Reduce, Store
 from ingot.kernel.plan import Plan, grain
@@ -31,12 +33,15 @@ def plan(kernel: Kernel, hints: Mapping[UOp, int], target: Target) -> Plan:
     common = common_loops(kernel)
     if not common:
         return _whole(kernel, target)
+    one = single.plan(kernel, common, target)
+    if one is not None:
+        return one
     if _by_columns(kernel, common):
         return _columns(kernel, common, target)
-    kernel = _stage_dear(kernel, common)
+    kernel, guards = past_caches(_stage_dear(kernel, common), hints)
     names = tuple(kernel.loops[a].name for a in common)
     kernel = _vectors(kernel, set(common), target)
-    return _chunks(kernel, names)
+    return replace(_chunks(kernel, names), guards=guards)
 
 
 def _by_columns(kernel: Kernel, common: tuple[int, ...]) -> bool:

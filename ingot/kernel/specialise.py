@@ -2,6 +2,7 @@
 
 multiple_of(k, "n", 4)      n is (n // 4) * 4        guard: n % 4 == 0
 at_most(k, "j", 8)          j has room for 8         guard: extent <= 8
+equal_to(k, "s", 2)         s is 2                   guard: s == 2
 predicate(k, "j")           for j in 0..min(8, n - 8*i): s   ->   for j in 0..8: if 8*i + j < n: s
 """
 
@@ -38,6 +39,22 @@ def multiple_of(kernel: Kernel, size: UOp, by: int) -> Kernel:
         guards=tuple(dict.fromkeys((*kernel.guards, guard))),
     )
     return changed.noted(f"multiple_of({cast(VarArg, size.arg).name!r}, {by})")
+
+
+def equal_to(kernel: Kernel, size: UOp, value: int) -> Kernel:
+    """s(n)   ->   s(value)          guard: n == value"""
+    if size.op is not Ops.DEFINE_VAR:
+        raise MoveError(f"equal_to: {size!r} is not a size argument")
+    mapping = {size: UOp.const(size.dtype, value)}
+
+    def change(expression: UOp) -> UOp:
+        return substitute(expression, mapping).simplify()
+
+    loops = {a: _shown(lp, mapping) for a, lp in kernel.loops.items()}
+    nests = tuple(n.map(change) for n in kernel.nests)
+    guards = tuple(dict.fromkeys((*kernel.guards, size.eq(value))))
+    changed = replace(kernel, loops=loops, nests=nests, guards=guards)
+    return changed.noted(f"equal_to({cast(VarArg, size.arg).name!r}, {value})")
 
 
 def _shown(loop: Loop, mapping: dict[UOp, UOp]) -> Loop:

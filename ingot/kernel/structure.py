@@ -19,6 +19,7 @@ DEAR = frozenset(
         Ops.LOG,
         Ops.LOG2,
         Ops.SIN,
+        Ops.COS,
         Ops.TANH,
         Ops.ERF,
         Ops.POW,

@@ -14,6 +14,7 @@ from ingot.ir import dtype as dt
 from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
 from ingot.ir.opcode import (
+    UNCACHED,
     FoldArg,
     LoopKind,
     Ops,
@@ -22,6 +23,7 @@ from ingot.ir.opcode import (
     ValueArg,
 )
 from ingot.ir.rewrite import substitute
+from ingot.kernel import prefix
 from ingot.kernel.edges import all_of, loop_node, peeled
 from ingot.kernel.launches import Built, interface, one_grid
 from ingot.kernel.legality import check_nest, check_order
@@ -40,6 +42,8 @@ from ingot.kernel.nest import (
     steps_of,
 )
 from ingot.kernel.pipeline import check_ahead
+from ingot.kernel.skeleton import table
+from ingot.kernel.skeleton.form import Skeleton
 from ingot.kernel.storage import (
     Place,
     before_fixed,
@@ -78,7 +82,11 @@ class Branch:
 
 
 def build(kernel: Kernel) -> Built:
-    """Write the nests as trees."""
+    """Write the nests as trees; an algorithm writes its own."""
+    if isinstance(kernel, Skeleton):
+        return table.build(kernel)
+    if prefix.is_running(kernel):
+        return prefix.build(kernel)
     for nest in kernel.nests:
         check_nest(kernel, nest)
         check_ahead(kernel, nest)
@@ -259,6 +267,8 @@ class _Writer:
             self._lower(body.value, nest),
             all_of(guards),
         )
+        if body.uncached:
+            statement = statement.replace(tag=UNCACHED)
         self._branch(root, self.route[nest.id]).children.append(statement)
 
     def _one_thread(self, nest: Nest) -> list[UOp]:
@@ -417,6 +427,7 @@ class _Writer:
             self.threads.guards[nest.id],
             self.threads.conditions(nest),
         )
+        repeated = self._clamped(nest)
         done: dict[UOp, UOp] = {}
         for node in expression.toposort():
             src = tuple(done[s] for s in node.src)
@@ -426,11 +437,22 @@ class _Writer:
                     read, guards, conditions, self._past_the_end(node, read)
                 )
             elif node.op is Ops.LOAD and (guards or conditions):
-                load = node.replace(src=src)
-                done[node] = _masked(load, guards, conditions, axes_in(load.src[1]))
+                ends = {lp.counter: end for lp, end in repeated}
+                load = node.replace(src=tuple(substitute(s, ends) for s in src))
+                used = axes_in(load.src[1]) - {lp.axis for lp, _ in repeated}
+                done[node] = _masked(load, guards, conditions, used)
             else:
                 done[node] = node if src == node.src else node.replace(src=src)
         return done[expression]
+
+    def _clamped(self, nest: Nest) -> list[tuple[Loop, UOp]]:
+        """Loops that repeat their last iteration past their end, and the counter that does so."""
+        loops = [self.kernel.loops[a] for a in nest.loops if a not in nest.reduced]
+        return [
+            (lp, lp.counter.minimum(lp.extent - 1))
+            for lp in loops
+            if lp.edge is Edge.CLAMP and lp.guarded
+        ]
 
     def _read(self, node: UOp, indices: tuple[UOp, ...]) -> UOp:
         arg = cast(ValueArg, node.arg)

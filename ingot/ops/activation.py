@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,6 +26,15 @@ from ingot.ops.elementwise import (
     subtract,
     where,
 )
+from ingot.ops.gradient import (
+    Cotangents,
+    Gradients,
+    Rule,
+    attrs,
+    masked,
+    only,
+    pointwise,
+)
 from ingot.ops.numeric import abs_, clip, expm1, log1p
 from ingot.ops.op import Accept, Accepted, Lower, Op, op
 from ingot.ops.reduce import max_, sum_
@@ -44,6 +53,7 @@ def _activation(
     *samples: Sample,
     ulp: float = 8,
     aliases: Sequence[str] = (),
+    grad: Rule | None = None,
 ) -> Op:
     """A float function of one element."""
     tried = (sample(floats(3, 4, low=-5, high=5)), sample(_FAR), *samples)
@@ -58,7 +68,25 @@ def _activation(
         bad_samples=bad,
         ulp=ulp,
         aliases=aliases,
+        grad=grad,
     )
+
+
+def _source(node: UOp) -> UOp:
+    return node.src[0]
+
+
+def _number(node: UOp, name: str) -> float:
+    return cast(float, attrs(node)[name])
+
+
+def _inside(low: float, high: float) -> Rule:
+    """Between two bounds the function hands its input on; at the bounds it counts as constant already."""
+    return masked(lambda node: _between(_source(node), low, high))
+
+
+def _between(x: UOp, low: float, high: float) -> UOp:
+    return ew.logical_and(greater(x, low), ew.less(x, high))
 
 
 def _relu(x: UOp) -> UOp:
@@ -150,6 +178,45 @@ def _accept_gelu(x: UOp, *, approximate: str) -> Accepted:
     return (as_float(x),), {"approximate": approximate}
 
 
+def _leaky_relu_grad(node: UOp) -> UOp:
+    slope = _number(node, "slope")
+    return where(
+        greater(_source(node), 0), ew.constant(1.0, node.dtype, node.shape), slope
+    )
+
+
+def _elu_grad(node: UOp) -> UOp:
+    x = _source(node)
+    falling = multiply(exp(minimum(x, 0)), _number(node, "alpha"))
+    return where(greater(x, 0), 1.0, falling)
+
+
+def _sigmoid_grad(node: UOp) -> UOp:
+    return multiply(node, subtract(1.0, node))
+
+
+def _silu_grad(node: UOp) -> UOp:
+    x = _source(node)
+    weight = sigmoid(x)
+    return multiply(weight, add(multiply(x, subtract(1.0, weight)), 1.0))
+
+
+def _hardsigmoid_grad(node: UOp) -> UOp:
+    sixth = ew.constant(1 / 6, node.dtype, node.shape)
+    return where(_between(_source(node), -3.0, 3.0), sixth, 0.0)
+
+
+def _hardswish_grad(node: UOp) -> UOp:
+    x = _source(node)
+    rising = add(divide(x, 3.0), 0.5)
+    return where(ew.less_equal(x, -3.0), 0.0, where(ew.less(x, 3.0), rising, 1.0))
+
+
+def _hardtanh_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    low, high = _number(node, "low"), _number(node, "high")
+    return (where(_between(_source(node), low, high), only(cotangents), 0.0),)
+
+
 def _logistic(x: Any) -> Any:
     return np.where(
         x > 0,
@@ -169,6 +236,7 @@ relu = op(
     types=same_type,
     lower=_relu,
     ref=lambda x: np.maximum(x, 0),
+    grad=masked(lambda node: greater(node, 0)),
     samples=(
         sample(floats(3, 4)),
         sample(ints(5)),
@@ -177,23 +245,43 @@ relu = op(
     bad_samples=((sample(None), "relu: x is NoneType; wanted a tensor"),),
     ulp=0,
 )
-relu6 = _activation("relu6", _relu6, lambda x: np.clip(x, 0, 6), ulp=0)
+relu6 = _activation(
+    "relu6", _relu6, lambda x: np.clip(x, 0, 6), ulp=0, grad=_inside(0.0, 6.0)
+)
 leaky_relu = _activation(
     "leaky_relu",
     _leaky_relu,
     lambda x, slope=0.01: np.where(x > 0, x, slope * x),
     sample(floats(5), slope=0.2),
+    grad=pointwise(_leaky_relu_grad),
 )
 elu = _activation(
     "elu",
     _elu,
     lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))),
     sample(floats(5), alpha=0.5),
+    grad=pointwise(_elu_grad),
 )
-sigmoid = _activation("sigmoid", _sigmoid, _logistic)
-logsigmoid = _activation("logsigmoid", _logsigmoid, lambda x: -np.logaddexp(0, -x))
-silu = _activation("silu", _silu, lambda x: x * _logistic(x), aliases=("swish",))
-softplus = _activation("softplus", _softplus, lambda x: np.logaddexp(0, x))
+sigmoid = _activation("sigmoid", _sigmoid, _logistic, grad=pointwise(_sigmoid_grad))
+logsigmoid = _activation(
+    "logsigmoid",
+    _logsigmoid,
+    lambda x: -np.logaddexp(0, -x),
+    grad=pointwise(lambda node: sigmoid(negative(_source(node)))),
+)
+silu = _activation(
+    "silu",
+    _silu,
+    lambda x: x * _logistic(x),
+    aliases=("swish",),
+    grad=pointwise(_silu_grad),
+)
+softplus = _activation(
+    "softplus",
+    _softplus,
+    lambda x: np.logaddexp(0, x),
+    grad=pointwise(lambda node: sigmoid(_source(node))),
+)
 mish = _activation("mish", _mish, lambda x: x * np.tanh(np.logaddexp(0, x)))
 softsign = _activation("softsign", _softsign, lambda x: x / (1 + np.abs(x)))
 hardtanh = _activation(
@@ -202,12 +290,19 @@ hardtanh = _activation(
     lambda x, low=-1.0, high=1.0: np.clip(x, low, high),
     sample(floats(5), low=-2.0, high=0.5),
     ulp=0,
+    grad=_hardtanh_grad,
 )
 hardsigmoid = _activation(
-    "hardsigmoid", _hardsigmoid, lambda x: np.clip(x + 3, 0, 6) / 6
+    "hardsigmoid",
+    _hardsigmoid,
+    lambda x: np.clip(x + 3, 0, 6) / 6,
+    grad=pointwise(_hardsigmoid_grad),
 )
 hardswish = _activation(
-    "hardswish", _hardswish, lambda x: x * np.clip(x + 3, 0, 6) / 6
+    "hardswish",
+    _hardswish,
+    lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    grad=pointwise(_hardswish_grad),
 )
 gelu = op(
     "gelu",
@@ -265,6 +360,19 @@ def _below_top(x: UOp, axis: int) -> UOp:
     return subtract(x, max_(x, axis, keepdims=True))
 
 
+def _softmax_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    """y (g - sum(g y))."""
+    g, axis = only(cotangents), cast(int, attrs(node)["axis"])
+    weighted = multiply(g, node)
+    return (multiply(node, subtract(g, sum_(weighted, axis, keepdims=True))),)
+
+
+def _log_softmax_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    """g - exp(y) sum(g)."""
+    g, axis = only(cotangents), cast(int, attrs(node)["axis"])
+    return (subtract(g, multiply(exp(node), sum_(g, axis, keepdims=True))),)
+
+
 def _softmax_reference(x: Any, axis: int = -1) -> Any:
     powers = np.exp(x - np.max(x * 1.0, axis=axis, keepdims=True, initial=-np.inf))
     return powers / powers.sum(axis=axis, keepdims=True)
@@ -286,7 +394,9 @@ _ROWS = (
 )
 
 
-def _row_function(name: str, lower: Lower, ref: Any, *, normwise: bool) -> Op:
+def _row_function(
+    name: str, lower: Lower, ref: Any, grad: Rule, *, normwise: bool
+) -> Op:
     bad = (
         (
             sample(floats(3, 4), axis=2),
@@ -304,13 +414,17 @@ def _row_function(name: str, lower: Lower, ref: Any, *, normwise: bool) -> Op:
         bad_samples=bad,
         ulp=8,
         normwise=normwise,
+        grad=grad,
     )
 
 
-softmax = _row_function("softmax", _softmax, _softmax_reference, normwise=False)
+softmax = _row_function(
+    "softmax", _softmax, _softmax_reference, _softmax_grad, normwise=False
+)
 log_softmax = _row_function(
     "log_softmax",
     _log_softmax,
     lambda x, axis=-1: x - np.logaddexp.reduce(x, axis=axis, keepdims=True),
+    _log_softmax_grad,
     normwise=True,  # the logarithm of a probability near 1 cancels to nearly 0
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from ingot.ir.shape import Type, same
 from ingot.ops import elementwise as ew
 from ingot.ops.activation import softmax
 from ingot.ops.creation import counter
+from ingot.ops.gradient import Cotangents, Gradients, attrs, only
 from ingot.ops.matmul import matmul, promoted
 from ingot.ops.movement import broadcast_shape, show, transpose
 from ingot.ops.op import Accepted, op
+from ingot.ops.reduce import sum_, sum_to
 from ingot.ops.sample import INF, bools, floats, sample
 
 
@@ -49,7 +51,8 @@ def _type(
         key.shape[-2:-1], value.shape[-2:-1]
     ):
         raise ShapeError(
-            f"{name}: {given}; query and key share their features, key and value their length"
+            f"{name}: {given}; query and key share their features, key and value their length",
+            fix="the last sizes of query and key, and the last but one of key and value, have to be equal",
         )
     batch = broadcast_shape(
         name, query.shape[:-2], key.shape[:-2], value.shape[:-2]
@@ -83,6 +86,13 @@ def _attention(
     scale: float | None = None,
 ) -> UOp:
     """softmax(query @ key.T * scale) @ value. A mask says which keys a query sees; causal: those not after it."""
+    scores = _scores(query, key, mask, causal=causal, scale=scale)
+    return matmul(softmax(scores, axis=-1), value)
+
+
+def _scores(
+    query: UOp, key: UOp, mask: UOp | None, *, causal: bool, scale: float | None
+) -> UOp:
     factor = _natural_scale(query) if scale is None else scale
     scores = ew.multiply(matmul(query, transpose(key)), factor)
     if causal:
@@ -99,7 +109,7 @@ def _attention(
             if seen
             else ew.add(scores, mask.cast(scores.dtype))
         )
-    return matmul(softmax(scores, axis=-1), value)
+    return scores
 
 
 def _natural_scale(query: UOp) -> float | UOp:
@@ -107,6 +117,29 @@ def _natural_scale(query: UOp) -> float | UOp:
     if isinstance(features, UOp):
         return ew.reciprocal(ew.sqrt(features.cast(query.dtype)))
     return 1 / math.sqrt(features) if features else 1.0
+
+
+def _attention_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    """Through the weights w = softmax(scores), which are computed again: w (dw - sum(w dw))."""
+    (query, key, value, *masks), g, named = node.src, only(cotangents), attrs(node)
+    causal, scale = bool(named["causal"]), cast("float | None", named["scale"])
+    mask = masks[0] if masks else None
+    weights = softmax(
+        _scores(query, key, mask, causal=causal, scale=scale), axis=-1
+    )
+    change = matmul(g, transpose(value))
+    spent = sum_(ew.multiply(weights, change), -1, keepdims=True)
+    to_scores = ew.multiply(weights, ew.subtract(change, spent))
+    scaled = ew.multiply(
+        to_scores, _natural_scale(query) if scale is None else scale
+    )
+    found = (matmul(scaled, key), matmul(transpose(scaled), query))
+    to_value = matmul(transpose(weights), g)
+    shares = (*found, to_value, *(to_scores for _ in masks))
+    return tuple(
+        sum_to(share, x.shape) if x.dtype.is_float else None
+        for share, x in zip(shares, node.src, strict=True)
+    )
 
 
 def _reference(
@@ -135,6 +168,7 @@ scaled_dot_product_attention = op(
     accept=_accept,
     lower=_attention,
     ref=_reference,
+    grad=_attention_grad,
     samples=(
         sample(_QUERY, _KEY, _VALUE),
         sample(_QUERY, _KEY, _VALUE, causal=True),

@@ -13,6 +13,7 @@ from ingot.ir.opcode import Attr, Ops
 from ingot.ir.shape import Shape, Type, same
 from ingot.ops import elementwise as ew
 from ingot.ops.axis import whole_number
+from ingot.ops.gradient import Cotangents, Gradients, attrs, only
 from ingot.ops.matmul import promoted
 from ingot.ops.movement import (
     Dim,
@@ -24,13 +25,14 @@ from ingot.ops.movement import (
     stride,
     window,
 )
-from ingot.ops.op import Accepted, op
+from ingot.ops.op import Accepted, apply, op
 from ingot.ops.promotion import accumulator
-from ingot.ops.reduce import fold
+from ingot.ops.reduce import fold, sum_
 from ingot.ops.sample import floats, sample
+from ingot.ops.windows import sides
 
 Pair = int | Sequence[int]
-Padding = int | Sequence[int] | Sequence[Sequence[int]]
+Padding = int | str | Sequence[int] | Sequence[Sequence[int]]
 Two = tuple[int, int]
 Sides = tuple[Two, Two]
 
@@ -61,17 +63,25 @@ def _sides(padding: Padding) -> Sides:
 
 def _accept(x: UOp, weight: UOp, bias: UOp | None = None, **attrs: Any) -> Accepted:
     inputs, _ = promoted(x, weight, bias)
+    step = _two("stride", attrs["stride"], 1)
+    spread = _two("dilation", attrs["dilation"], 1)
+    padding = attrs["padding"]
+    if isinstance(padding, str):
+        reach = [
+            (n - 1) * d + 1 for n, d in zip(weight.shape[2:], spread, strict=False)
+        ]
+        padding = sides("conv2d", padding, x.shape[2:], reach, step)
     return inputs, {
-        "stride": _two("stride", attrs["stride"], 1),
-        "padding": _sides(attrs["padding"]),
-        "dilation": _two("dilation", attrs["dilation"], 1),
+        "stride": step,
+        "padding": _sides(padding),
+        "dilation": spread,
         "groups": whole_number("conv2d", "groups", attrs["groups"]),
     }
 
 
 def _type(x: UOp, weight: UOp, bias: UOp | None = None, **attrs: Attr) -> Type:
     _check_shapes(x, weight, bias, cast(int, attrs["groups"]))
-    sizes = _output_sizes(
+    sizes = output_sizes(
         x,
         weight,
         cast(Two, attrs["stride"]),
@@ -85,7 +95,8 @@ def _check_shapes(x: UOp, weight: UOp, bias: UOp | None, groups: int) -> None:
     given = f"conv2d: x is {show(x.shape)}, weight is {show(weight.shape)}, groups is {groups}"
     if len(x.shape) != 4 or len(weight.shape) != 4:
         raise ShapeError(
-            f"{given}; wanted x (rows, channels, height, width) and weight (outputs, channels, height, width)"
+            f"{given}; wanted x (rows, channels, height, width) and weight (outputs, channels, height, width)",
+            fix="an image of (height, width) alone is x.reshape(1, 1, height, width)",
         )
     outputs, channels = weight.shape[0], x.shape[1]
     known = isinstance(outputs, int) and isinstance(channels, int)
@@ -98,7 +109,8 @@ def _check_shapes(x: UOp, weight: UOp, bias: UOp | None, groups: int) -> None:
     if known and not same(weight.shape[1:2], (cast(int, channels) // groups,)):
         wanted = cast(int, channels) // groups
         raise ShapeError(
-            f"{given}: weight has {weight.shape[1]} channels where x has {wanted} for each group"
+            f"{given}: weight has {weight.shape[1]} channels where x has {wanted} for each group",
+            fix=f"make the weight {show((outputs, wanted, *weight.shape[2:]))}, or choose groups=...",
         )
     if bias is not None and not same(bias.shape, weight.shape[:1]):
         raise ShapeError(
@@ -106,7 +118,7 @@ def _check_shapes(x: UOp, weight: UOp, bias: UOp | None, groups: int) -> None:
         )
 
 
-def _output_sizes(
+def output_sizes(
     x: UOp, weight: UOp, step: Two, padding: Sides, dilation: Two
 ) -> Shape:
     return tuple(
@@ -143,15 +155,15 @@ def _conv2d(
     """Filters slid over images: a weighted sum of each window, for each output channel."""
     wide = accumulator(x.dtype)
     padded = pad(x.cast(wide), ((0, 0), (0, 0), *_sides(padding)))
-    windows = _windows(
+    seen = windows(
         padded, weight, _two("stride", stride, 1), _two("dilation", dilation, 1)
     )
-    left, right = _aligned(windows, weight.cast(wide), groups)
+    left, right = _aligned(seen, weight.cast(wide), groups)
     rank = len(left.shape)
     total = fold(
         ew.multiply(left, right), Ops.ADD, 0, (rank - 3, rank - 2, rank - 1)
     )
-    rows, _, height, width = windows.shape[:4]
+    rows, _, height, width = seen.shape[:4]
     image = reshape(total, (rows, weight.shape[0], height, width)).cast(x.dtype)
     return (
         image
@@ -160,7 +172,7 @@ def _conv2d(
     )
 
 
-def _windows(x: UOp, weight: UOp, step: Two, dilation: Two) -> UOp:
+def windows(x: UOp, weight: UOp, step: Two, dilation: Two) -> UOp:
     """(rows, channels, height, width, filter height, filter width)."""
     for i in range(2):
         reach = (weight.shape[2 + i] - 1) * dilation[i] + 1
@@ -172,20 +184,27 @@ def _windows(x: UOp, weight: UOp, step: Two, dilation: Two) -> UOp:
     return x
 
 
-def _aligned(windows: UOp, weight: UOp, groups: int) -> tuple[UOp, UOp]:
+def _aligned(seen: UOp, weight: UOp, groups: int) -> tuple[UOp, UOp]:
     """Both operands as (rows, [groups,] outputs, height, width, channels, filter height, filter width)."""
-    rows, channels, height, width, *filter_size = windows.shape
+    rows, channels, height, width, *filter_size = seen.shape
     outputs = weight.shape[0]
     split = (groups,) if groups > 1 else ()
     inner, outer = (n // groups if groups > 1 else n for n in (channels, outputs))
     axis = len(split)
-    grouped = reshape(windows, (rows, *split, inner, height, width, *filter_size))
+    grouped = reshape(seen, (rows, *split, inner, height, width, *filter_size))
     order = [*range(1 + axis), *(axis + n for n in (2, 3, 1, 4, 5))]
     moved = permute(grouped, order)
     left = reshape(moved, (rows, *split, 1, height, width, inner, *filter_size))
     right = reshape(weight, (1, *split, outer, 1, 1, inner, *filter_size))
     full = (rows, *split, outer, height, width, inner, *filter_size)
     return broadcast_to(left, full), broadcast_to(right, full)
+
+
+def _conv2d_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    (x, weight, *bias), g, named = node.src, only(cotangents), attrs(node)
+    to_x = apply("conv2d_grad_input", g, weight, x, **named)
+    to_weight = apply("conv2d_grad_weight", g, x, weight, **named)
+    return to_x, to_weight, *(sum_(g, (0, 2, 3)) for _ in bias)
 
 
 def _reference(
@@ -198,12 +217,13 @@ def _reference(
     groups: int = 1,
 ) -> Any:
     """One output at a time."""
-    step, spread, sides = (
-        _two("stride", stride, 1),
-        _two("dilation", dilation, 1),
-        _sides(padding),
-    )
-    padded = np.pad(x, ((0, 0), (0, 0), *sides))
+    step, spread = _two("stride", stride, 1), _two("dilation", dilation, 1)
+    if isinstance(padding, str):
+        reach = [
+            (n - 1) * d + 1 for n, d in zip(weight.shape[2:], spread, strict=True)
+        ]
+        padding = sides("conv2d", padding, x.shape[2:], reach, step)
+    padded = np.pad(x, ((0, 0), (0, 0), *_sides(padding)))
     reach = [(n - 1) * d + 1 for n, d in zip(weight.shape[2:], spread, strict=True)]
     sizes = [
         (n - r) // s + 1
@@ -230,6 +250,7 @@ conv2d = op(
     accept=_accept,
     lower=_conv2d,
     ref=_reference,
+    grad=_conv2d_grad,
     samples=(
         sample(floats(2, 3, 5, 6), floats(4, 3, 3, 2)),
         sample(floats(2, 3, 5, 6), floats(4, 3, 3, 3), floats(4), padding=1),
@@ -247,9 +268,15 @@ conv2d = op(
             padding=((1, 0), (2, 1)),
         ),
         sample(floats(2, 3, 4, 4), floats(3, 1, 1, 1), groups=3),
+        sample(floats(1, 2, 5, 6), floats(2, 2, 3, 2), padding="SAME", stride=2),
+        sample(floats(1, 2, 5, 6), floats(2, 2, 3, 2), padding="valid"),
     ),
     bad_samples=(
         (sample(floats(3, 5, 6), floats(4, 3, 3, 3)), "conv2d: x is (3, 5, 6)"),
+        (
+            sample(floats(2, 3, 5, 6), floats(4, 3, 3, 2), padding="FULL"),
+            "conv2d: padding is 'FULL'; wanted numbers, 'SAME' or 'VALID'",
+        ),
         (
             sample(floats(2, 3, 5, 6), floats(4, 2, 3, 3)),
             "weight has 2 channels where x has 3 for each group",

@@ -6,6 +6,7 @@ Nothing here allocates: a kernel computes the values where it needs them.
 from __future__ import annotations
 
 import math
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -14,11 +15,14 @@ from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType, Scalar
 from ingot.ir.node import UOp
 from ingot.ir.region import function, param, scan
-from ingot.ir.shape import Shape, Type, dim
+from ingot.ir.shape import Shape, Type, dim, product
 from ingot.ops.elementwise import astype, constant
 from ingot.ops.movement import Dim, Sizes, broadcast_to, reshape, show, size, sizes
-from ingot.ops.op import op
-from ingot.ops.promotion import DEFAULT_FLOAT, of_number
+from ingot.ops.op import REGISTRY, op
+from ingot.ops.promotion import DEFAULT_FLOAT, floating, of_number
+
+# A loop that draws again and again finds its four nodes here.
+_positions: WeakValueDictionary[Shape, UOp] = WeakValueDictionary()
 
 
 def _iota_type(length: UOp) -> Type:
@@ -50,6 +54,15 @@ def counter(shape: Shape, axis: int, dtype: DType = dt.int64) -> UOp:
     return broadcast_to(reshape(iota(shape[axis]).cast(dtype), aligned), shape)
 
 
+def positions(shape: Shape) -> UOp:
+    """0, 1, 2, ... in the order of the elements: what random numbers are counted by."""
+    made = _positions.get(shape)
+    if made is None:
+        counted = iota(product(shape)).cast(dt.uint64)
+        made = _positions[shape] = reshape(counted, shape)
+    return made
+
+
 def full(shape: Sizes, value: Scalar, dtype: DType | None = None) -> UOp:
     """`value` everywhere."""
     return constant(value, dtype or of_number(value), _checked("full", shape))
@@ -59,19 +72,61 @@ def arange(
     start: Scalar, stop: Scalar, step: Scalar, dtype: DType | None = None
 ) -> UOp:
     """start, start + step, ... before stop: each is start + i * step, so that no error adds up."""
+    for number in (start, stop, step):
+        if not isinstance(number, int | float | np.number):
+            raise ArgumentError(
+                f"arange: {number!r} is no number",
+                fix="give numbers: ig.arange(stop) or ig.arange(start, stop, step)",
+            )
     if step == 0:
         raise ArgumentError(
             "arange: step is 0, which never arrives",
             fix="give a step above or below 0",
         )
     count = max(0, math.ceil((stop - start) / step))
-    target = dtype or _type_of_range(start, stop, step)
-    counted = iota(count).cast(target if target.is_float else dt.int64)
+    own = _type_of_range(start, stop, step)
+    target = dtype or own
+    counted = iota(count).cast(target if target.is_float else own)
     return (counted * _like(counted, step) + _like(counted, start)).cast(target)
 
 
 def _type_of_range(*numbers: Scalar) -> DType:
     return DEFAULT_FLOAT if any(isinstance(n, float) for n in numbers) else dt.int64
+
+
+def linspace(
+    start: Scalar,
+    stop: Scalar,
+    num: int,
+    endpoint: bool = True,
+    dtype: DType | None = None,
+) -> UOp:
+    """`num` numbers at equal distances, counted from the nearer end, so that both ends are exact."""
+    (count,) = _checked("linspace", (num,))
+    target = dtype or DEFAULT_FLOAT
+    gaps = max(1, num - 1 if endpoint else num)
+    step = (stop - start) / gaps
+    # In float64, rounded once: then counting from either end gives the same number.
+    i = iota(count).cast(dt.float64)
+    rising = i * _like(i, step) + _like(i, float(start))
+    back = _like(i, float(gaps)) - i
+    falling = _like(i, float(stop)) - back * _like(i, step)
+    return (i < _like(i, gaps / 2 + 0.25)).where(rising, falling).cast(target)
+
+
+def logspace(
+    start: Scalar,
+    stop: Scalar,
+    num: int,
+    base: float = 10.0,
+    endpoint: bool = True,
+    dtype: DType | None = None,
+) -> UOp:
+    """Powers of `base` at equal distances of their exponents."""
+    target = dtype or DEFAULT_FLOAT
+    exponents = linspace(start, stop, num, endpoint, floating(target))
+    raised: UOp = REGISTRY["pow"](base, exponents)
+    return raised.cast(target)
 
 
 def _like(x: UOp, number: Scalar) -> UOp:

@@ -93,17 +93,28 @@ def node_of(name: str, value: Operand) -> UOp:
 
 
 def _not_an_operand(name: str, value: object) -> DTypeError:
+    kind = "None" if value is None else type(value).__name__
     return DTypeError(
-        f"{name}: an operand is {type(value).__name__}; wanted a tensor or a number",
-        fix="make a tensor of it with ig.tensor(...)",
+        f"{name}: an operand is {kind}; wanted a tensor or a number",
+        fix=_OPERAND_FIXES.get(kind, "make a tensor of it with ig.tensor(...)"),
     )
+
+
+_OPERAND_FIXES = {
+    "None": "a variable was never set, or a function returned nothing",
+    "str": "convert the word first: float(...) or int(...)",
+    "UOp": "",
+}
 
 
 # --- conversions --------------------------------------------------------------------------------------------------
 
 
-def astype(x: UOp, dtype: DType | str) -> UOp:
+def astype(
+    x: UOp, dtype: DType | str, *, copy: bool = True, device: str | None = None
+) -> UOp:
     """The same values in another type; as bool, whether they differ from 0."""
+    # Values are immutable and lie in one place, so `copy` and `device` change nothing.
     target = resolve(dtype)
     if target is dt.boolean and x.dtype is not dt.boolean:
         return x.ne(constant(0, x.dtype, x.shape))

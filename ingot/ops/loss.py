@@ -9,13 +9,15 @@ import numpy as np
 from ingot.errors import ArgumentError, DTypeError, ShapeError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.shape import Shape, Type, same
+from ingot.ir.shape import Shape, Type, product, same
 from ingot.ops import elementwise as ew
+from ingot.ops.activation import softmax
 from ingot.ops.creation import counter
 from ingot.ops.elementwise import as_float
+from ingot.ops.gradient import Cotangents, Gradients, attrs, only
 from ingot.ops.movement import show, unsqueeze
 from ingot.ops.op import Accepted, op
-from ingot.ops.reduce import max_, mean, sum_
+from ingot.ops.reduce import divide_by, max_, mean, sum_
 from ingot.ops.sample import INF, floats, ints, sample
 
 _REDUCTIONS = ("mean", "sum", "none")
@@ -34,7 +36,8 @@ def _one_each(logits: UOp) -> Shape:
 def _accept(logits: UOp, target: UOp, *, reduction: str) -> Accepted:
     if reduction not in _REDUCTIONS:
         raise ArgumentError(
-            f"cross_entropy: reduction is {reduction!r}; wanted 'mean', 'sum' or 'none'"
+            f"cross_entropy: reduction is {reduction!r}; wanted 'mean', 'sum' or 'none'",
+            fix="'mean' is the default; 'none' keeps the loss of every row",
         )
     return (as_float(logits), target), {"reduction": reduction}
 
@@ -49,6 +52,7 @@ def _type(logits: UOp, target: UOp, *, reduction: str) -> Type:
         raise ShapeError(
             f"cross_entropy: logits are {show(logits.shape)}, target is {show(target.shape)}; "
             f"wanted logits (rows, classes, ...) and target (rows, ...)",
+            fix="give one class for each row; one-hot rows become classes with .argmax(axis=1)",
         )
     return logits.dtype, _one_each(logits) if reduction == "none" else ()
 
@@ -67,11 +71,29 @@ def _cross_entropy(logits: UOp, target: UOp, *, reduction: str = "mean") -> UOp:
 
 
 def _only_at(logits: UOp, target: UOp, axis: int) -> UOp:
-    here = ew.equal(
+    return ew.where(_at_target(logits, target, axis), logits, -INF)
+
+
+def _at_target(logits: UOp, target: UOp, axis: int) -> UOp:
+    return ew.equal(
         counter(logits.shape, axis, dt.int64),
         unsqueeze(target.cast(dt.int64), axis),
     )
-    return ew.where(here, logits, -INF)
+
+
+def _cross_entropy_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    """The softmax, less 1 at the target."""
+    logits, target = node.src
+    axis, g = _class_axis(logits), only(cotangents)
+    reduction = attrs(node)["reduction"]
+    if reduction == "none":
+        g = unsqueeze(g, axis)
+    if reduction == "mean":
+        g = divide_by(g, product(_one_each(logits)))
+    chances = softmax(logits, axis=axis)
+    here = _at_target(logits, target, axis)
+    slope = ew.where(here, ew.subtract(chances, 1.0), chances)
+    return ew.multiply(slope, g), None
 
 
 def _reference(logits: Any, target: Any, reduction: str = "mean") -> Any:
@@ -91,6 +113,7 @@ cross_entropy = op(
     accept=_accept,
     lower=_cross_entropy,
     ref=_reference,
+    grad=_cross_entropy_grad,
     samples=(
         sample(floats(6, 4), ints(6, low=0, high=4)),
         sample(

@@ -10,8 +10,9 @@ from ingot.errors import ShapeError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
-from ingot.ir.shape import Shape, Type, same
+from ingot.ir.shape import Shape, Type, product, same
 from ingot.ops import elementwise as ew
+from ingot.ops.gradient import Cotangents, Gradients, only
 from ingot.ops.movement import (
     broadcast_shape,
     broadcast_to,
@@ -22,7 +23,7 @@ from ingot.ops.movement import (
 )
 from ingot.ops.op import Accepted, op
 from ingot.ops.promotion import accumulator, promote
-from ingot.ops.reduce import fold
+from ingot.ops.reduce import fold, sum_to
 from ingot.ops.sample import bools, floats, ints, sample
 
 
@@ -77,12 +78,37 @@ def _matmul(left: UOp, right: UOp) -> UOp:
     full = (*batch, a[-2], b[-1], a[-1])
     rows = unsqueeze(reshape(left.cast(wide), a), -2)
     columns = unsqueeze(transpose(reshape(right.cast(wide), b)), -3)
-    product = ew.multiply(broadcast_to(rows, full), broadcast_to(columns, full))
+    products = ew.multiply(broadcast_to(rows, full), broadcast_to(columns, full))
     add = Ops.OR if dtype is dt.boolean else Ops.ADD
     total = fold(
-        product, add, 0, (len(full) - 1,)
+        products, add, 0, (len(full) - 1,)
     )  # integers keep their type and wrap, as in NumPy
     return reshape(total.cast(dtype), shape)
+
+
+def _matmul_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    """g @ right.T and left.T @ g, over matrices; what was broadcast is summed."""
+    left, right = node.src
+    a, b = _rows_and_columns(left, right)
+    batch = broadcast_shape("matmul", a[:-2], b[:-2])
+    g = reshape(only(cotangents), (*batch, a[-2], b[-1]))
+    rows, columns = reshape(left, a), reshape(right, b)
+    to_left = sum_to(matmul(g, transpose(columns)), a)
+    if len(b) == 2:
+        to_right = over_all_rows(rows, g)
+    else:
+        to_right = sum_to(matmul(transpose(rows), g), b)
+    return reshape(to_left, left.shape), reshape(to_right, right.shape)
+
+
+def over_all_rows(x: UOp, g: UOp) -> UOp:
+    """x.T @ g, with all axes in front of the last as rows: one product, whatever the batch."""
+    return matmul(transpose(_flat(x)), _flat(g))
+
+
+def _flat(x: UOp) -> UOp:
+    """(..., columns) as one matrix."""
+    return reshape(x, (product(x.shape[:-1]), x.shape[-1]))
 
 
 matmul = op(
@@ -91,6 +117,7 @@ matmul = op(
     accept=promoted,
     lower=_matmul,
     ref=np.matmul,
+    grad=_matmul_grad,
     samples=(
         sample(floats(3, 4), floats(4, 5)),
         sample(floats(2, 3, 4), floats(4, 5)),
@@ -144,8 +171,15 @@ def _linear_type(x: UOp, weight: UOp, bias: UOp | None = None) -> Type:
 
 def _linear(x: UOp, weight: UOp, bias: UOp | None = None) -> UOp:
     """x @ weight.T + bias."""
-    product = matmul(x, transpose(weight))
-    return product if bias is None else ew.add(product, bias)
+    projected = matmul(x, transpose(weight))
+    return projected if bias is None else ew.add(projected, bias)
+
+
+def _linear_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    x, weight, *bias = node.src
+    g = only(cotangents)
+    to_bias = [sum_to(g, b.shape) for b in bias]
+    return matmul(g, weight), over_all_rows(g, x), *to_bias
 
 
 linear = op(
@@ -154,6 +188,7 @@ linear = op(
     accept=promoted,
     lower=_linear,
     ref=lambda x, weight, bias=0.0: x @ weight.T + bias,
+    grad=_linear_grad,
     samples=(
         sample(floats(3, 4), floats(5, 4), floats(5)),
         sample(floats(2, 3, 4), floats(5, 4)),

@@ -18,10 +18,11 @@ from ingot.ir.dtype import Scalar
 from ingot.ir.node import UOp
 from ingot.ir.opcode import AxesArg, Ops, WindowArg
 from ingot.ir.shape import Shape, product, same
+from ingot.ir.text import expr_text
 from ingot.ops.axis import Axes, normal_axes, normal_axis, whole_number
 from ingot.ops.op import primitive
 from ingot.ops.promotion import meet
-from ingot.ops.sample import bools, floats, sample
+from ingot.ops.sample import floats, sample
 
 Dim = int | UOp
 Sizes = Dim | Sequence[Dim]
@@ -45,7 +46,7 @@ def sizes(name: str, given: Sizes) -> Shape:
 
 def show(shape: Shape) -> str:
     """A shape for a message; a symbolic size by its text."""
-    inner = ", ".join(str(n) for n in shape)
+    inner = ", ".join(expr_text(n) if isinstance(n, UOp) else str(n) for n in shape)
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 
 
@@ -56,8 +57,9 @@ def _move(op: Ops, x: UOp, numbers: Sequence[Dim]) -> UOp:
 # --- reshape ------------------------------------------------------------------------------------------------------
 
 
-def reshape(x: UOp, shape: Sizes) -> UOp:
+def reshape(x: UOp, shape: Sizes, *, copy: bool | None = None) -> UOp:
     """The same elements in the same order under another shape; one -1 is worked out."""
+    # Values are immutable, so whether memory is copied cannot be told from outside.
     target = _resolved("reshape", x.shape, sizes("reshape", shape))
     source = x.src[0] if x.op is Ops.RESHAPE else x
     return (
@@ -69,9 +71,10 @@ def _resolved(name: str, source: Shape, target: Shape) -> Shape:
     """The target with -1 filled in and the number of elements checked."""
     free = [i for i, n in enumerate(target) if isinstance(n, int) and n == -1]
     if any(isinstance(n, int) and n < -1 for n in target) or len(free) > 1:
+        open_ = f"leaves {len(free)} sizes open" if len(free) > 1 else "is no shape"
         raise ShapeError(
-            f"{name}: {show(target)} is no shape",
-            fix="sizes are 0 or more, and at most one is -1",
+            f"{name}: {show(target)} {open_}",
+            fix="sizes are 0 or more, and at most one is -1, which is worked out",
         )
     given, wanted = _uncommon(
         source, tuple(n for i, n in enumerate(target) if i not in free)
@@ -145,12 +148,13 @@ def squeeze(x: UOp, axis: Axes = None) -> UOp:
     for i in gone:
         if not (isinstance(x.shape[i], int) and x.shape[i] == 1):
             raise ShapeError(
-                f"squeeze: axis {i} of {show(x.shape)} has size {x.shape[i]}; wanted 1"
+                f"squeeze: axis {i} of {show(x.shape)} has size {x.shape[i]}; wanted 1",
+                fix="leave axis out to drop all axes of size 1; x.sum(axis) or x[0] drop others",
             )
     return reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in gone))
 
 
-def unsqueeze(x: UOp, axis: int) -> UOp:
+def unsqueeze(x: UOp, axis: int = 0) -> UOp:
     """With a new axis of size 1 at `axis`."""
     at = normal_axis("unsqueeze", axis, len(x.shape) + 1)
     return reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
@@ -185,8 +189,28 @@ def _broadcast_error(
     given = " and ".join(show(s) for s in shapes)
     return ShapeError(
         f"{name}: shapes {given} do not broadcast: size {a} meets size {b}",
-        fix="counted from the last axis, sizes must be equal or 1; reshape one of them",
+        fix=_broadcast_fix(name, shapes)
+        or "counted from the last axis, sizes must be equal or 1; reshape one of them",
     )
+
+
+def _broadcast_fix(name: str, shapes: tuple[Shape, ...]) -> str:
+    """Sizes that fit from the front want new axes behind: one number for each row."""
+    if name == "expand":
+        return (
+            "only an axis of size 1 is repeated; x.tile(n) repeats what has a size"
+        )
+    if len(shapes) != 2:
+        return ""
+    words = (
+        ("left", "right") if len(shapes[0]) < len(shapes[1]) else ("right", "left")
+    )
+    short, long = sorted(shapes, key=len)
+    if len(short) == len(long) or not same(short, long[: len(short)]):
+        return ""
+    turned = show((*short, *[1] * (len(long) - len(short))))
+    call = f"{words[0]}.reshape{turned}"
+    return f"axes are matched from the last; {call} gives each of {words[1]}'s rows one value"
 
 
 def broadcast_to(x: UOp, shape: Shape) -> UOp:
@@ -208,7 +232,8 @@ def expand(x: UOp, shape: Sizes) -> UOp:
     missing = len(target) - len(x.shape)
     if missing < 0:
         raise ShapeError(
-            f"expand: {show(x.shape)} has more axes than {show(target)}"
+            f"expand: {show(x.shape)} has more axes than {show(target)}",
+            fix="name a size for every axis; -1 keeps one",
         )
     kept = tuple(
         _kept(i, n, x.shape[i - missing] if i >= missing else 1)
@@ -278,23 +303,25 @@ def reverse_axes(x: UOp) -> UOp:
 
 def pad(x: UOp, widths: Widths, value: Scalar = 0) -> UOp:
     """`value` before and after each axis: one width, one (before, after), or one pair per axis."""
-    pairs = _pairs(widths, x)
+    pairs = pad_pairs(widths, x)
     if all(pair == (0, 0) for pair in pairs):
         return x
-    padded = _pad(x, pairs)
+    padded = pad_zeros(x, pairs)
     if dt.to_bits(x.dtype, value) == 0:
         return padded
-    inside = _pad(broadcast_to(UOp.const(dt.boolean, True), x.shape), pairs)
+    inside = pad_zeros(broadcast_to(UOp.const(dt.boolean, True), x.shape), pairs)
     dtype = meet(x.dtype, value)
     outside = broadcast_to(UOp.const(dtype, value), padded.shape)
     return inside.where(padded.cast(dtype), outside)
 
 
-def _pad(x: UOp, pairs: Sequence[tuple[Dim, Dim]]) -> UOp:
+def pad_zeros(x: UOp, pairs: Sequence[tuple[Dim, Dim]]) -> UOp:
+    """Zeros before and after each axis; the widths may be symbolic."""
     return _move(Ops.PAD, x, [n for pair in pairs for n in pair])
 
 
-def _pairs(widths: Widths, x: UOp) -> tuple[tuple[int, int], ...]:
+def pad_pairs(widths: Widths, x: UOp) -> tuple[tuple[int, int], ...]:
+    """(before, after) of each axis."""
     grid = np.asarray(widths)
     rank = len(x.shape)
     if (
@@ -505,23 +532,7 @@ primitive(
     bad_samples=(
         (sample(floats(3)), "transpose: (3,) has no two axes to exchange"),
     ),
-    aliases=("matrix_transpose",),
-)
-primitive(
-    "pad",
-    pad,
-    ref=lambda x, widths, value=0: np.pad(x, widths, constant_values=value),
-    samples=(
-        sample(floats(2, 3), widths=((1, 0), (0, 2))),
-        sample(floats(2, 3), widths=1, value=-1.5),
-        sample(bools(3), widths=(2, 1)),
-    ),
-    bad_samples=(
-        (
-            sample(floats(2, 3), widths=((1, 1),)),
-            "pad: widths ((1, 1),) do not fit (2, 3)",
-        ),
-    ),
+    aliases=("matrix_transpose", "swapaxes", "swapdims"),
 )
 primitive(
     "shrink",

@@ -17,11 +17,12 @@ from ingot.ir.shape import Type, same
 from ingot.ops import elementwise as ew
 from ingot.ops.axis import whole_number
 from ingot.ops.elementwise import as_float
+from ingot.ops.gradient import Cotangents, Gradients, attrs, only
 from ingot.ops.movement import show
 from ingot.ops.numeric import rsqrt, square
 from ingot.ops.op import Accept, Accepted, op
 from ingot.ops.promotion import accumulator
-from ingot.ops.reduce import mean
+from ingot.ops.reduce import mean, sum_to
 from ingot.ops.sample import floats, sample
 
 
@@ -88,6 +89,11 @@ def _rms_norm(
     )
 
 
+def _scale(centred: UOp, last: tuple[int, ...], eps: float) -> UOp:
+    power = mean(square(centred), axis=last, keepdims=True)
+    return rsqrt(ew.add(power, eps))
+
+
 def _scaled(
     x: UOp,
     centred: UOp,
@@ -96,13 +102,52 @@ def _scaled(
     weight: UOp | None,
     bias: UOp | None,
 ) -> UOp:
-    power = mean(square(centred), axis=last, keepdims=True)
-    normed = ew.multiply(centred, rsqrt(ew.add(power, eps)))
+    normed = ew.multiply(centred, _scale(centred, last, eps))
     if weight is not None:
         normed = ew.multiply(normed, weight)
     if bias is not None:
         normed = ew.add(normed, bias)
     return normed.cast(x.dtype)
+
+
+def _norm_grad(
+    node: UOp, cotangents: Cotangents, centred: UOp, *, has_mean: bool
+) -> Gradients:
+    """Of y = n * weight + bias: what would change the length of n, or its mean, is taken away."""
+    x, *parameters = node.src
+    given = attrs(node)
+    eps, axes = cast(float, given["eps"]), cast(int, given["axes"])
+    last = tuple(range(-axes, 0))
+    g = only(cotangents).cast(centred.dtype)
+    scale = _scale(centred, last, eps)
+    normed = ew.multiply(centred, scale)
+    inner = ew.multiply(g, parameters[0]) if parameters else g
+    along = ew.multiply(
+        normed, mean(ew.multiply(inner, normed), axis=last, keepdims=True)
+    )
+    rest = ew.subtract(inner, along)
+    if has_mean:
+        rest = ew.subtract(rest, mean(inner, axis=last, keepdims=True))
+    found = [ew.multiply(rest, scale).cast(x.dtype)]
+    for share, parameter in zip(
+        (ew.multiply(g, normed), g), parameters, strict=False
+    ):
+        found.append(sum_to(share, parameter.shape).cast(parameter.dtype))
+    return tuple(found)
+
+
+def _layer_norm_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    x = node.src[0]
+    last = tuple(range(-cast(int, attrs(node)["axes"]), 0))
+    wide = x.cast(accumulator(x.dtype))
+    centred = ew.subtract(wide, mean(wide, axis=last, keepdims=True))
+    return _norm_grad(node, cotangents, centred, has_mean=True)
+
+
+def _rms_norm_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    x = node.src[0]
+    wide = x.cast(accumulator(x.dtype))
+    return _norm_grad(node, cotangents, wide, has_mean=False)
 
 
 def _layer_norm_reference(
@@ -129,6 +174,7 @@ layer_norm = op(
     accept=_accept("layer_norm"),
     lower=_layer_norm,
     ref=_layer_norm_reference,
+    grad=_layer_norm_grad,
     samples=(
         sample(floats(3, 8), floats(8), floats(8)),
         sample(floats(2, 3, 8)),
@@ -155,6 +201,7 @@ rms_norm = op(
     accept=_accept("rms_norm"),
     lower=_rms_norm,
     ref=_rms_norm_reference,
+    grad=_rms_norm_grad,
     samples=(
         sample(floats(3, 8), floats(8)),
         sample(floats(2, 3, 8), axes=2),

@@ -20,10 +20,18 @@ that builds opcodes at once (add, reshape, sum): it has no node of its own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterator,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from importlib import import_module
 from typing import Any, cast
 
 from ingot.errors import ArgumentError, DTypeError
@@ -31,16 +39,54 @@ from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Attr, OpArg, Ops, ResultArg
 from ingot.ir.shape import NAMED, Type
+from ingot.ops.families import FAMILY, NODES
 from ingot.ops.sample import Sample
+from ingot.spelling import hint
 
 Types = Callable[..., "Type | tuple[Type, ...]"]
-Lower = Callable[..., "UOp | tuple[UOp, ...]"]
+Lower = Callable[..., "UOp | tuple[UOp, ...] | list[UOp]"]
 Accepted = tuple[tuple["UOp | None", ...], dict[str, Attr]]
 Accept = Callable[..., Accepted]
 Reference = Callable[..., Any]
 Bad = tuple[Sample, str]
 
-REGISTRY: dict[str, Op] = {}
+
+class Registry(dict[str, "Op"]):
+    """Declarations by name. Ingot's own are made when first asked for: a family is a module, imported then."""
+
+    def __missing__(self, name: str) -> Op:
+        if name not in FAMILY:
+            raise KeyError(name)
+        import_module(f"ingot.ops.{FAMILY[name]}")
+        return dict.__getitem__(self, name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, name) or name in FAMILY
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.loaded())
+
+    def __len__(self) -> int:
+        return len(self.loaded())
+
+    def values(self) -> ValuesView[Op]:  # type: ignore[override]  # a view, of a plain copy
+        return self.loaded().values()
+
+    def items(self) -> ItemsView[str, Op]:  # type: ignore[override]  # a view, of a plain copy
+        return self.loaded().items()
+
+    def loaded(self) -> dict[str, Op]:
+        """All of them: every family is imported first."""
+        for family in dict.fromkeys(FAMILY.values()):
+            import_module(f"ingot.ops.{family}")
+        names: Iterator[str] = dict.__iter__(self)
+        return {name: self[name] for name in names}
+
+
+REGISTRY = Registry()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +112,9 @@ class Op:
     spread: str  # the parameter that the method also takes as separate arguments: x.reshape(2, 3)
     public: bool
     basic: bool  # kernels know it: `lower_all` leaves it, and its lowering only says what it means
+    no_grad_reason: str  # why there is no gradient, where there is none
+    bundled: bool  # the function takes its inputs as one sequence: concat([a, b])
+    family: str  # the module that declares it
 
     @cached_property
     def signature(self) -> inspect.Signature:
@@ -82,6 +131,20 @@ class Op:
         }
 
     @cached_property
+    def operands(self) -> frozenset[str]:
+        """The inputs that may be Python numbers; `accept` makes tensors of them."""
+        parameters = self.signature.parameters.values()
+        return frozenset(
+            p.name for p in parameters if "Operand" in str(p.annotation)
+        )
+
+    @cached_property
+    def takes_any_number(self) -> bool:
+        """Its inputs are `*tensors`."""
+        kinds = (p.kind for p in self.signature.parameters.values())
+        return inspect.Parameter.VAR_POSITIONAL in kinds
+
+    @cached_property
     def defaults(self) -> dict[str, Attr]:
         """The attributes and their defaults."""
         return {
@@ -89,6 +152,12 @@ class Op:
             for p in self.signature.parameters.values()
             if not is_input(p)
         }
+
+    @cached_property
+    def several(self) -> bool:
+        """It gives a tuple of results."""
+        annotation = str(self.signature.return_annotation)
+        return annotation.startswith(("tuple", "list"))
 
     @property
     def is_named(self) -> bool:
@@ -121,12 +190,16 @@ class Op:
 
     def results(self, *inputs: Any, **attrs: Any) -> tuple[UOp, ...]:
         """One node per result."""
-        node = self(*inputs, **attrs)
+        node: Any = self(*inputs, **attrs)
+        if isinstance(node, tuple | list):
+            return tuple(node)
         if len(node.results) == 1:
             return (node,)
         return tuple(result(node, i) for i in range(len(node.results)))
 
     def _checked(self, inputs: tuple[Any, ...]) -> tuple[UOp | None, ...]:
+        if self.takes_any_number:
+            return tuple(_tensor(self.name, x) for x in inputs)
         needed = list(self.inputs.values())
         if not sum(needed) <= len(inputs) <= len(needed):
             wanted = ", ".join(self.inputs)
@@ -134,7 +207,10 @@ class Op:
                 f"{self.name}: {len(inputs)} inputs were given; it takes {wanted}"
             )
         for (name, need), value in zip(self.inputs.items(), inputs, strict=False):
-            if not isinstance(value, UOp) and (need or value is not None):
+            is_number = name in self.operands and not isinstance(value, str | None)
+            if isinstance(value, UOp) or is_number:
+                continue
+            if need or value is not None:
                 raise _not_a_tensor(self.name, name, value)
         self._check_gap(inputs)
         return inputs
@@ -167,6 +243,26 @@ class Op:
         return filled
 
 
+class ForeignOp(Op):
+    """An op that was declared outside of this package: it has no generated function, so it takes tensors itself."""
+
+    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        """Of tensors a tensor, or a tuple of them; of nodes the node."""
+        tensors = [x for x in inputs if hasattr(x, "uop")]
+        if not tensors:
+            return super().__call__(*inputs, **attrs)
+        nodes = [x.uop if hasattr(x, "uop") else x for x in inputs]
+        kind: Any = type(tensors[0])
+        made = [kind.of(node) for node in self.results(*nodes, **attrs)]
+        return made[0] if len(made) == 1 else tuple(made)
+
+
+def _tensor(op_name: str, value: object) -> UOp:
+    if not isinstance(value, UOp):
+        raise _not_a_tensor(op_name, "an input", value)
+    return value
+
+
 def _not_a_tensor(op_name: str, input_name: str, value: object) -> DTypeError:
     return DTypeError(
         f"{op_name}: {input_name} is {type(value).__name__}; wanted a tensor",
@@ -188,8 +284,11 @@ def op(
     grad: Callable[..., Any] | None = None,
     aliases: Sequence[str] = (),
     method_defaults: Mapping[str, Attr] | None = None,
+    spread: str = "",
     public: bool = True,
     basic: bool = False,
+    no_grad_reason: str = "",
+    bundled: bool = False,
 ) -> Op:
     """Declare an operation that stays a node of the program until it is lowered.
 
@@ -209,9 +308,11 @@ def op(
         grad=grad,
         aliases=tuple(aliases),
         method_defaults=method_defaults or {},
-        spread="",
+        spread=spread,
         public=public,
         basic=basic,
+        no_grad_reason=no_grad_reason,
+        bundled=bundled,
     )
     NAMED[name] = _rule(types)
     return made
@@ -219,7 +320,7 @@ def op(
 
 def primitive(
     name: str,
-    build: Callable[..., UOp],
+    build: Lower,
     *,
     ref: Reference,
     samples: Sequence[Sample] = (),
@@ -230,6 +331,8 @@ def primitive(
     method_defaults: Mapping[str, Attr] | None = None,
     spread: str = "",
     public: bool = True,
+    no_grad_reason: str = "",
+    bundled: bool = False,
 ) -> Op:
     """Declare a function that builds opcodes at once."""
     return _declare(
@@ -248,16 +351,43 @@ def primitive(
         spread=spread,
         public=public,
         basic=False,
+        no_grad_reason=no_grad_reason,
+        bundled=bundled,
     )
 
 
 def _declare(*, name: str, **rest: Any) -> Op:
-    if name in REGISTRY:
+    family = _declaring_module()
+    is_foreign = "ingot.ops." + family not in sys.modules
+    if dict.__contains__(REGISTRY, name) or (is_foreign and name in FAMILY):
         raise ArgumentError(
             f"the op {name!r} is declared already", fix="choose another name"
         )
-    made = REGISTRY[name] = Op(name=name, **rest)
+    kind = ForeignOp if is_foreign else Op
+    made = REGISTRY[name] = kind(name=name, family=family, **rest)
     return made
+
+
+def _declaring_module() -> str:
+    """The file that is being imported now, whoever helps it to declare."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    module: str = frame.f_globals["__name__"]
+    return module.removeprefix("ingot.ops.")
+
+
+def _later(name: str) -> Callable[[OpArg, tuple[UOp, ...]], tuple[Type, ...]]:
+    """The type rule of an op whose family is not imported yet."""
+
+    def rule(arg: OpArg, sources: tuple[UOp, ...]) -> tuple[Type, ...]:
+        import_module(f"ingot.ops.{FAMILY[name]}")
+        return NAMED[name](arg, sources)
+
+    return rule
+
+
+NAMED.update({name: _later(name) for name in NODES})
 
 
 def is_input(parameter: inspect.Parameter) -> bool:
@@ -282,19 +412,13 @@ def _rule(types: Types) -> Callable[[OpArg, tuple[UOp, ...]], tuple[Type, ...]]:
 
 def find(name: str) -> Op:
     """The declaration called `name`."""
-    found = REGISTRY.get(name)
+    found: Op | None = REGISTRY.get(name)
     if found is None:
-        near = max(REGISTRY, key=lambda known: _likeness(name, known))
         raise ArgumentError(
-            f"there is no op called {name!r}", fix=f"did you mean {near}?"
+            f"there is no op called {name!r}",
+            fix=hint(name, REGISTRY) or "`ingot ops` lists them all",
         )
     return found
-
-
-def _likeness(a: str, b: str) -> float:
-    """How many pairs of neighbouring letters two words share, of all that they have."""
-    first, second = (set(pairwise(word)) for word in (a, b))
-    return len(first & second) / max(1, len(first | second))
 
 
 def apply(name: str, *inputs: Any, **attrs: Any) -> UOp:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
 from ingot.errors import ArgumentError, DTypeError
 from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType, Kind, Scalar
@@ -107,5 +109,16 @@ def summed(dtype: DType) -> DType:
 
 
 def resolve(dtype: DType | str) -> DType:
-    """A type given by name or as itself."""
-    return dt.named(dtype) if isinstance(dtype, str) else dtype
+    """A type given as itself, by name, or as NumPy has it."""
+    if isinstance(dtype, DType):
+        return dtype
+    if isinstance(dtype, str):
+        return dt.named(dtype)
+    try:
+        return dt.from_numpy(np.dtype(dtype))
+    except TypeError:
+        kind = dtype.__name__ if isinstance(dtype, type) else repr(dtype)
+        raise DTypeError(
+            f"{kind} is no type of elements here",
+            wanted="for example ig.float32, 'float32' or np.float32",
+        ) from None

@@ -6,7 +6,7 @@ Sums are kept in the type that `accumulator` names; the conversions before and a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from ingot.ir import dtype as dt
 from ingot.ir.dtype import DType, Scalar
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Attr, Ops, ReduceArg
-from ingot.ir.shape import Shape, Type, product
+from ingot.ir.shape import Shape, Type, product, same_dim
 from ingot.ops import elementwise as ew
 from ingot.ops.axis import Axes, normal_axes, normal_axis
 from ingot.ops.creation import counter
 from ingot.ops.elementwise import as_float
+from ingot.ops.gradient import Cotangents, Gradients, attrs, only
 from ingot.ops.movement import Dim, reshape, show
 from ingot.ops.numeric import isfinite, square
 from ingot.ops.op import Accepted, Bad, Op, op, primitive, result
@@ -90,6 +91,18 @@ def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
     )
 
 
+def sum_to(g: UOp, shape: Shape) -> UOp:
+    """What flows back to a value of `shape` that was broadcast to the shape of g: the sum over what repeated it."""
+    extra = len(g.shape) - len(shape)
+    repeated = [
+        extra + i
+        for i, n in enumerate(shape)
+        if not same_dim(n, g.shape[extra + i])
+    ]
+    axes = (*range(extra), *repeated)
+    return reshape(sum_(g, axes), shape) if axes else g
+
+
 def _not_empty(name: str, x: UOp, axes: tuple[int, ...]) -> None:
     for axis in axes:
         if isinstance(x.shape[axis], int) and x.shape[axis] == 0:
@@ -102,23 +115,43 @@ def _not_empty(name: str, x: UOp, axes: tuple[int, ...]) -> None:
 # --- one state ----------------------------------------------------------------------------------------------------
 
 
-def sum_(x: UOp, axis: Axes = None, keepdims: bool = False) -> UOp:
-    """The sum; integers are summed in 64 bits."""
-    return _total("sum", x, Ops.ADD, 0, axis, keepdims)
+def sum_(
+    x: UOp,
+    axis: Axes = None,
+    keepdims: bool = False,
+    dtype: DType | str | None = None,
+) -> UOp:
+    """The sum; integers are summed in 64 bits, or in `dtype`."""
+    return _total("sum", _as(x, dtype), Ops.ADD, 0, axis, keepdims, dtype)
 
 
-def prod(x: UOp, axis: Axes = None, keepdims: bool = False) -> UOp:
-    """The product; integers are multiplied in 64 bits."""
-    return _total("prod", x, Ops.MUL, 1, axis, keepdims)
+def prod(
+    x: UOp,
+    axis: Axes = None,
+    keepdims: bool = False,
+    dtype: DType | str | None = None,
+) -> UOp:
+    """The product; integers are multiplied in 64 bits, or in `dtype`."""
+    return _total("prod", _as(x, dtype), Ops.MUL, 1, axis, keepdims, dtype)
+
+
+def _as(x: UOp, dtype: DType | str | None) -> UOp:
+    return x if dtype is None else ew.astype(x, dtype)
 
 
 def _total(
-    name: str, x: UOp, op: Ops, start: Scalar, axis: Axes, keepdims: bool
+    name: str,
+    x: UOp,
+    op: Ops,
+    start: Scalar,
+    axis: Axes,
+    keepdims: bool,
+    dtype: DType | str | None,
 ) -> UOp:
     axes = normal_axes(name, axis, len(x.shape))
-    wide = accumulator(summed(x.dtype))
-    reduced = fold(x.cast(wide), op, start, axes)
-    return _kept(x, reduced, axes, keepdims).cast(summed(x.dtype))
+    target = summed(x.dtype) if dtype is None else x.dtype
+    reduced = fold(x.cast(accumulator(target)), op, start, axes)
+    return _kept(x, reduced, axes, keepdims).cast(target)
 
 
 def max_(x: UOp, axis: Axes = None, keepdims: bool = False) -> UOp:
@@ -290,6 +323,40 @@ def _logsumexp(x: UOp, *, axis: Axes = None, keepdims: bool = False) -> UOp:
     return reshape(found, reduced_shape(x.shape, axes, keepdims))
 
 
+def spread_back(reduced: UOp, node: UOp) -> UOp:
+    """A value of the shape of a reduction, with its axes of size 1 again: it broadcasts to what was reduced."""
+    axes = cast(tuple[int, ...], attrs(node)["axis"])
+    return reshape(reduced, kept_shape(node.src[0].shape, axes))
+
+
+def _var_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    return (_from_var(node, only(cotangents)),)
+
+
+def _from_var(node: UOp, g: UOp) -> UOp:
+    """2 (x - mean) / (n - correction); the mean's own share cancels."""
+    (x,), given = node.src, attrs(node)
+    axes = cast(tuple[int, ...], given["axis"])
+    wide = x.cast(accumulator(x.dtype))
+    distance = ew.subtract(wide, mean(wide, axis=axes, keepdims=True))
+    freedom = _freedom(count(x, axes), cast(float, given["correction"]))
+    slope = divide_by(ew.multiply(distance, 2.0), freedom)
+    return ew.multiply(slope, spread_back(g, node)).cast(x.dtype)
+
+
+def _std_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    """As of sqrt(var), but 0 where the deviation is 0."""
+    half = ew.divide(ew.multiply(only(cotangents), 0.5), node)
+    return (_from_var(node, ew.where(ew.equal(node, 0.0), 0.0, half)),)
+
+
+def _logsumexp_grad(node: UOp, cotangents: Cotangents) -> Gradients:
+    """The softmax; of nothing but -infinity it is 0."""
+    safe = ew.where(isfinite(node), node, 0.0)
+    weights = ew.exp(ew.subtract(node.src[0], spread_back(safe, node)))
+    return (ew.multiply(spread_back(only(cotangents), node), weights),)
+
+
 _REDUCTIONS = (*_SHAPES[:-1], sample(ints(3, 4), axis=1))
 
 
@@ -327,6 +394,7 @@ var: Op = op(
     accept=_accept("var"),
     lower=_var,
     ref=_variance,
+    grad=_var_grad,
     samples=(*_REDUCTIONS, sample(floats(3, 4), axis=1, correction=1)),
     bad_samples=[_outside("var")],
     ulp=16,
@@ -339,6 +407,7 @@ std: Op = op(
     accept=_accept("std"),
     lower=_std,
     ref=_deviation,
+    grad=_std_grad,
     samples=(*_REDUCTIONS, sample(floats(3, 4), axis=1, correction=1)),
     bad_samples=[_outside("std")],
     ulp=16,
@@ -351,6 +420,7 @@ logsumexp: Op = op(
     accept=_accept("logsumexp"),
     lower=_logsumexp,
     ref=_log_of_sum,
+    grad=_logsumexp_grad,
     samples=(
         *(
             sample(floats(3, 4)),

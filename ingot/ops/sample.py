@@ -31,7 +31,7 @@ class Recipe(NamedTuple):
         return f"{self.dtype}{list(self.items or self.shape)}"
 
 
-Input = Recipe | Number | None
+Input = Recipe | Number | str | None
 
 
 class Sample(NamedTuple):
@@ -40,7 +40,7 @@ class Sample(NamedTuple):
     inputs: tuple[Input, ...]
     attrs: Mapping[str, Any]
 
-    def arguments(self, seed: int = 0) -> list[Array | Number | None]:
+    def arguments(self, seed: int = 0) -> list[Array | Number | str | None]:
         """The inputs; the same seed gives the same numbers."""
         rng = np.random.default_rng(seed)
         return [r.array(rng) if isinstance(r, Recipe) else r for r in self.inputs]

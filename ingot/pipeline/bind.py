@@ -6,74 +6,37 @@ between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
-from ingot.ir import dtype as dt
+from ingot.pipeline.call import Address, Call
+from ingot.pipeline.flatten import Flattening
+from ingot.pipeline.here import Line
 from ingot.pipeline.host import Number, evaluate
-from ingot.pipeline.member import Launch, Member
+from ingot.pipeline.kinds import KINDS
+from ingot.pipeline.member import Member
 from ingot.pipeline.recipe import Recipe, Use
 from ingot.runtime.pool import Pool
-from ingot.runtime.program import Operand, Program, ProgramBuilder
-from ingot.schedule.memory import Interval, arrange
+from ingot.runtime.program import Program
 
 FindMember = Callable[[Use, str, Mapping[str, Number]], Member]
-Address = Callable[[Launch], int]
 
 
 class Bound:
-    """A program with its sizes, and what to allocate for each output and for the arena."""
+    """A program with its sizes, what to allocate for each output and for the arena, and a line for each kernel."""
 
-    __slots__ = ("arena", "outputs", "program")
+    __slots__ = ("arena", "lines", "outputs", "program")
 
     def __init__(
-        self, program: Program, outputs: tuple[int, ...], arena: int
+        self,
+        program: Program,
+        outputs: tuple[int, ...],
+        arena: int,
+        lines: tuple[Line, ...],
     ) -> None:
         self.program = program
         self.outputs = outputs
         self.arena = arena
-
-
-class Call:
-    """A member with its arguments: what all steps that use it so have in common."""
-
-    __slots__ = ("cost", "launches", "member", "names", "words")
-
-    def __init__(
-        self,
-        use: Use,
-        member: Member,
-        names: Mapping[str, Number],
-        address: Address,
-        cost: int,
-    ) -> None:
-        types = {value.name: value.dtype for value in use.values}
-        self.member = member
-        self.names = member.complete(names)
-        self.words = [
-            word(types.get(name, "index"), self.names[name])
-            for name in member.arguments
-        ]
-        self.cost = cost
-        self.launches = [
-            self._launch(launch, address) for launch in member.launches
-        ]
-
-    def _launch(self, launch: Launch, address: Address) -> tuple[int, int, int]:
-        """(function, chunks, bytes of scratch)"""
-        return (
-            address(launch),
-            self._number(launch.chunks),
-            self._number(launch.scratch),
-        )
-
-    def _number(self, text: str) -> int:
-        return evaluate(text, self.names)
-
-    def temporaries(self) -> list[int]:
-        """Bytes of each."""
-        return [
-            width * self._number(count) for width, count in self.member.temporaries
-        ]
+        self.lines = lines
 
 
 def bind(
@@ -81,82 +44,48 @@ def bind(
     variables: Mapping[str, int],
     find: FindMember,
     address: Address,
-    pool: Pool,
+    pool: Callable[[], Pool],
 ) -> Bound:
-    """The program of a recipe for these values of its variables."""
-    labels = {step.use: step.label for step in reversed(recipe.steps)}
-    calls: list[Call] = []
-    for number, use in enumerate(recipe.uses):
-        names = use.names(variables)
-        calls.append(
-            Call(
-                use,
-                find(use, labels[number], names),
-                names,
-                address,
-                evaluate(use.cost, variables),
+    """The program of a recipe for these values of its variables.
+
+    All members are found before the first address or the pool is asked for: code is compiled meanwhile.
+    """
+    parts = list(_everywhere(recipe))
+    members = {id(part): _members(part, variables, find) for part in parts}
+    calls = {
+        id(part): [
+            Call(use, member, names, address, evaluate(use.cost, variables))
+            for use, (member, names) in zip(
+                part.uses, members[id(part)], strict=True
             )
-        )
-    return _Binding(recipe, variables, calls).run(pool)
+        ]
+        for part in parts
+    }
+    flat = Flattening(variables, calls, KINDS)
+    places = [flat.builder.slot() for _ in (*recipe.inputs, *recipe.outputs)]
+    flat.run(recipe, places, flat.builder.slot())
+    return Bound(
+        flat.builder.finish(pool()),
+        tuple(flat.outputs(recipe)),
+        flat.plan(recipe).size,
+        tuple(flat.lines),
+    )
 
 
-class _Binding:
-    def __init__(
-        self, recipe: Recipe, variables: Mapping[str, int], calls: Sequence[Call]
-    ) -> None:
-        self.recipe = recipe
-        self.variables = variables
-        self.calls = calls
-        self.given = len(recipe.inputs) + len(recipe.outputs)
-
-    def run(self, pool: Pool) -> Bound:
-        builder = ProgramBuilder()
-        slots = [builder.slot() for _ in range(self.given)]
-        base = builder.slot()
-        offsets, arena = self._arena()
-        for number, step in enumerate(self.recipe.steps):
-            call = self.calls[step.use]
-            pointers = [
-                slots[b] if b < self.given else base + offsets[b]
-                for b in step.buffers
-            ]
-            pointers += [
-                base + offsets[number, t]
-                for t in range(len(call.member.temporaries))
-            ]
-            for kernel, chunks, scratch in call.launches:
-                words: list[Operand] = [*pointers, *call.words]
-                builder.run(
-                    kernel,
-                    words,
-                    chunks=chunks,
-                    scratch=scratch,
-                    cost_ns=call.cost,
-                    label=step.label,
-                )
-        outputs = tuple(
-            evaluate(size, self.variables) for size in self.recipe.outputs
-        )
-        return Bound(builder.finish(pool), outputs, arena)
-
-    def _arena(self) -> tuple[dict[object, int], int]:
-        """Values between kernels, and temporaries inside them, share one block; what is dead makes room."""
-        sizes = [evaluate(size, self.variables) for size in self.recipe.between]
-        temporaries = [call.temporaries() for call in self.calls]
-        lives: dict[object, Interval] = {}
-        for number, step in enumerate(self.recipe.steps):
-            for buffer in step.buffers:
-                if buffer >= self.given:
-                    first = lives[buffer].first if buffer in lives else number
-                    lives[buffer] = Interval(
-                        first, number, sizes[buffer - self.given]
-                    )
-            for slot, size in enumerate(temporaries[step.use]):
-                lives[number, slot] = Interval(number, number, size)
-        return arrange(lives)
+def _everywhere(recipe: Recipe) -> Iterator[Recipe]:
+    """A recipe and all bodies in it."""
+    yield recipe
+    for body in recipe.bodies:
+        yield from _everywhere(body)
 
 
-def word(dtype: str, value: Number) -> int:
-    """A scalar argument as the 64 bits that the kernel reads."""
-    kind = dt.named(dtype)
-    return dt.to_bits(kind, float(value)) if kind.is_float else int(value)
+def _members(
+    part: Recipe, variables: Mapping[str, int], find: FindMember
+) -> list[tuple[Member, dict[str, Number]]]:
+    """A member for every use, and its arguments."""
+    labels = part.labels()
+    names = [use.names(variables) for use in part.uses]
+    return [
+        (find(use, labels[number], names[number]), names[number])
+        for number, use in enumerate(part.uses)
+    ]

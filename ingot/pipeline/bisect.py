@@ -18,14 +18,15 @@ from ingot.ir import dtype as dt
 from ingot.ir.interpret import interpret
 from ingot.ir.match_stats import last_rule
 from ingot.ir.node import UOp
-from ingot.ir.opcode import OpArg, Ops, ParamArg, VarArg
+from ingot.ir.opcode import OpArg, Ops, ParamArg, ScanArg, VarArg
+from ingot.ir.region import shallow
 from ingot.ir.text import type_text
 from ingot.kernel.launches import Built
 from ingot.kernel.nest import Kernel
 from ingot.kernel.tree import build
 from ingot.ops.lower import describe, lower
 from ingot.ops.op import find
-from ingot.pipeline import probe, stages
+from ingot.pipeline import effects, probe, stages
 from ingot.pipeline.compare import Array, difference, wide
 from ingot.pipeline.host import Number, evaluate, source
 from ingot.pipeline.normalise import normalise
@@ -37,7 +38,7 @@ from ingot.runtime.buffer import Buffer
 from ingot.runtime.cache import ObjectCache
 from ingot.runtime.library import Library
 from ingot.runtime.pool import Pool
-from ingot.schedule.fuse import Fusion
+from ingot.schedule.fuse import Effect, Fusion
 from ingot.schedule.label import label
 from ingot.schedule.nests import Draft
 from ingot.settings import settings
@@ -113,25 +114,41 @@ class _Bisection:
         try:
             wanted = self._program()
             fusion = stages.FUSE(self._lowered(wanted), self.work)
-            memory = self.interpret(
-                [u for draft in fusion.drafts for u in draft.buffers]
-            )
-            for draft in fusion.drafts:
-                _OneKernel(self, fusion, draft, memory).run()
+            self._kernels(fusion, self.arrays)
             self._whole(wanted)
         finally:
             self.pool.close()
 
-    def interpret(self, nodes: Sequence[UOp]) -> dict[UOp, Array]:
-        """The values of nodes over the program's parameters."""
+    def interpret(
+        self, nodes: Sequence[UOp], arrays: Sequence[Array] | None = None
+    ) -> dict[UOp, Array]:
+        """The values of nodes over the program's parameters, or over those of a body."""
         sink = UOp(Ops.SINK, dt.void, tuple(dict.fromkeys(nodes)))
+        given = self.arrays if arrays is None else arrays
         params = {
-            u: self.arrays[cast(ParamArg, u.arg).slot]
-            for u in sink.toposort()
+            u: given[cast(ParamArg, u.arg).slot]
+            for u in shallow(sink)
             if u.op is Ops.PARAM
         }
         values = interpret(sink, params, sizes=self.variables, lower=lower)
         return dict(zip(sink.src, cast(tuple[Array, ...], values), strict=True))
+
+    def _kernels(self, fusion: Fusion, arrays: Sequence[Array]) -> None:
+        """The kernels of a program or a body over these parameters, one by one; of a loop, those of its first turn."""
+        regions = [
+            step
+            for step in fusion.steps
+            if isinstance(step, Effect) and step.bodies
+        ]
+        given = [u for step in regions for u in effects.arguments(step)]
+        buffers = [u for draft in fusion.drafts for u in draft.buffers]
+        memory = self.interpret([*buffers, *given], arrays)
+        for draft in fusion.drafts:
+            _OneKernel(self, fusion, draft, memory).run()
+        for step in regions:
+            values = _first_turn(step, memory)
+            for body in step.bodies if values is not None else ():
+                self._kernels(body, values or [])
 
     # --- the program --------------------------------------------------------------------------------------------------
 
@@ -139,9 +156,7 @@ class _Bisection:
         """Every op of the program is what its own reference says; then the program's values are right."""
         self.progress("program: each op against its reference")
         program = stages.PROGRAM(self.sink, self.work)
-        ops = [
-            u for u in program.toposort() if u.op is Ops.OP and _has_reference(u)
-        ]
+        ops = [u for u in shallow(program) if u.op is Ops.OP and _has_reference(u)]
         values = self.interpret(
             [*(s for u in ops for s in u.src), *ops, *program.src]
         )
@@ -191,7 +206,7 @@ class _Bisection:
         self.progress("run: the whole program as machine code")
         forge = Forge(self.library, ObjectCache(None, 0), settings.codegen)
         schedule = forge.schedule(self.sink, Report())
-        bound = forge.bound(schedule, self.variables, self.pool, Report())
+        bound = forge.bound(schedule, self.variables, lambda: self.pool, Report())
         outputs = [Buffer.allocate(size) for size in bound.outputs]
         inputs = [self.arrays[slot].ctypes.data for slot in schedule.recipe.inputs]
         arena = Buffer.allocate(bound.arena)
@@ -347,6 +362,22 @@ class _OneKernel:
                 if found is not None:
                     return str(found)
         return ""
+
+
+def _first_turn(step: Effect, memory: Mapping[UOp, Array]) -> list[Array] | None:
+    """What a body is given at first; None if it never runs."""
+    node = step.node
+    values = [memory[u] for u in effects.arguments(step)]
+    if node.op is Ops.IF:
+        return values[1:]
+    if node.op is not Ops.SCAN:
+        return values
+    arg = cast(ScanArg, node.arg)
+    xs = values[arg.n_carry :]
+    if len(xs[0]) == 0:
+        return None
+    first = -1 if arg.reverse else 0
+    return [*values[: arg.n_carry], *(np.asarray(x[first]) for x in xs)]
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

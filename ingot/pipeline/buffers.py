@@ -22,6 +22,7 @@ from ingot.runtime.buffer import Buffer
 Array = np.ndarray[Any, Any]
 
 _memory: WeakKeyDictionary[UOp, Buffer] = WeakKeyDictionary()
+_gone: WeakKeyDictionary[UOp, str] = WeakKeyDictionary()
 _numbers = itertools.count()
 
 
@@ -53,12 +54,35 @@ def placeholder(dtype: dt.DType, shape: Sequence[int | UOp]) -> UOp:
     return UOp(Ops.BUFFER, dtype, dims, BufferArg(next(_numbers)))
 
 
+def has_memory(node: UOp) -> bool:
+    """A BUFFER node that is no placeholder."""
+    return node in _memory
+
+
+def gone(dtype: dt.DType, shape: Sequence[int | UOp], why: str) -> UOp:
+    """A BUFFER node whose memory was given away; whoever asks for it is told so."""
+    node = placeholder(dtype, shape)
+    _gone[node] = why
+    return node
+
+
 def memory(node: UOp) -> Buffer:
     """The memory of a BUFFER node."""
     found = _memory.get(node)
     if found is None:
-        raise ArgumentError(
-            "the value of a captured argument was asked for",
-            fix="inside a jit function, do not call .numpy(), .item(), print or if on what depends on its arguments",
-        )
+        raise _no_memory(node)
     return found
+
+
+def _no_memory(node: UOp) -> ArgumentError:
+    why = _gone.get(node)
+    if why is not None:
+        return ArgumentError(
+            f"{why}: it has no value any more",
+            fix="use the result instead, or do not donate it",
+        )
+    return ArgumentError(
+        "a value was asked for while a function is captured: its arguments have none yet",
+        fix="in functions for ig.jit, ig.scan, ig.cond and their like, use ig.where or ig.cond instead of `if`,"
+        " and call .item() and .numpy() outside",
+    )

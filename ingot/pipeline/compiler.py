@@ -12,25 +12,25 @@ from functools import partial
 from typing import cast
 
 from ingot.errors import CompileError
+from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, Ops, ParamArg, VarArg
-from ingot.ir.shape import product
 from ingot.ir.spec import watch_construction
 from ingot.kernel.launches import Built
-from ingot.kernel.nest import Kernel, Reduce, Store
+from ingot.kernel.nest import Kernel, Prefix, Reduce, Store
 from ingot.kernel.plan import Plan
+from ingot.kernel.skeleton.form import Skeleton
 from ingot.ops.lower import origin
-from ingot.pipeline import stages
+from ingot.pipeline import effects, stages
 from ingot.pipeline.host import Number, source
 from ingot.pipeline.member import Launch, Member
-from ingot.pipeline.recipe import Recipe, Step, Use, Value
+from ingot.pipeline.recipe import AnyStep, Recipe, Step, Use, Value
 from ingot.pipeline.report import Report
-from ingot.render import c
 from ingot.runtime.library import Library
 from ingot.runtime.objects import assembly
 from ingot.schedule.estimate import estimate
 from ingot.schedule.family import Family
-from ingot.schedule.fuse import Fusion
+from ingot.schedule.fuse import Effect, Fusion
 from ingot.schedule.label import label
 from ingot.schedule.nests import Draft
 from ingot.schedule.prices import prices_of
@@ -71,8 +71,12 @@ class Compiler:
             hashlib.sha256(f"{self.target.key()}\n{text}".encode()).hexdigest()
             for text in forged.sources
         ]
+        # Whoever looks at times waits for the objects; all others meet them when a program is bound.
+        make = (
+            self.library.functions if report.level >= 2 else self.library.announce
+        )
         for module, text in zip(modules, forged.sources, strict=True):
-            self.library.functions(module, partial(str, text))
+            make(module, partial(str, text))
         work.seconds["object"] = time.perf_counter() - started
         self._tell(forged, name, work, report)
         member = describe(modules, forged.plan, forged.built)
@@ -91,7 +95,8 @@ class Compiler:
         report.lines(
             4,
             lambda: [
-                c.render(launch, self.target) for launch in forged.simple.launches
+                stages.RENDERERS["c"](launch, self.target)
+                for launch in forged.simple.launches
             ],
         )
         report.lines(5, lambda: [stages.TREE.text(forged.built)])
@@ -116,32 +121,61 @@ def times(work: stages.Work) -> str:
 class _Writing:
     """A fusion as text. Drafts that share a kernel are lifted, priced and written once."""
 
-    def __init__(self, fusion: Fusion, work: stages.Work) -> None:
+    def __init__(
+        self,
+        fusion: Fusion,
+        work: stages.Work,
+        families: dict[str, Family] | None = None,
+    ) -> None:
         self.fusion = fusion
         self.work = work
         self.numbers: dict[
             int, int
         ] = {}  # a draft's kernel, by identity -> number of its use
         self.uses: list[Use] = []
-        self.families: dict[str, Family] = {}
+        self.families = {} if families is None else families
         self.names: dict[object, str] = {}
         self.labels: dict[str, int] = {}
+        self.bodies: dict[int, int] = {}  # a body, by identity -> its number
+        self.recipes: list[Recipe] = []
 
     def run(self) -> tuple[Recipe, dict[str, Family]]:
         used = dict.fromkeys(
-            u for draft in self.fusion.drafts for u in draft.buffers
+            u for step in self.fusion.steps for u in _buffers(step)
         )
         inputs = sorted((u for u in used if u.op is Ops.PARAM), key=_slot)
         outputs = {u: n for n, u in enumerate(dict.fromkeys(self.fusion.roots))}
         between = [u for u in used if u.op is not Ops.PARAM and u not in outputs]
         numbers = {u: n for n, u in enumerate((*inputs, *outputs, *between))}
-        steps = tuple(self._step(draft, numbers) for draft in self.fusion.drafts)
+        steps = tuple(self._any_step(step, numbers) for step in self.fusion.steps)
         roots = tuple(outputs[root] for root in self.fusion.roots)
         slots = tuple(map(_slot, inputs))
         sizes = [tuple(map(nbytes, nodes)) for nodes in (outputs, between)]
-        return Recipe(
-            slots, sizes[0], sizes[1], roots, tuple(self.uses), steps
-        ), self.families
+        made = Recipe(
+            slots,
+            sizes[0],
+            sizes[1],
+            roots,
+            tuple(self.uses),
+            steps,
+            tuple(self.recipes),
+        )
+        return made, self.families
+
+    def _any_step(self, step: Draft | Effect, numbers: dict[UOp, int]) -> AnyStep:
+        if isinstance(step, Draft):
+            return self._step(step, numbers)
+        label_ = self._apart(effects.name(step))
+        return effects.written(step, label_, numbers, self._body)
+
+    def _body(self, fusion: Fusion) -> int:
+        """The number of a body's recipe."""
+        number = self.bodies.get(id(fusion))
+        if number is None:
+            made, _ = _Writing(fusion, self.work, self.families).run()
+            number = self.bodies[id(fusion)] = len(self.recipes)
+            self.recipes.append(made)
+        return number
 
     def _step(self, draft: Draft, numbers: Mapping[UOp, int]) -> Step:
         number = self.numbers.get(id(draft.kernel))
@@ -169,14 +203,20 @@ class _Writing:
         )
 
     def _label(self, draft: Draft, number: int) -> str:
-        """Two kernels of one program that compute the same ops are told apart by a number."""
         output = draft.outputs[0]
         key = (number, origin(output))
         if key not in self.names:
             self.names[key] = label(output, self.fusion.reasons)
-        name = self.names[key]
+        return self._apart(self.names[key])
+
+    def _apart(self, name: str) -> str:
+        """Two steps of one program with the same name are told apart by a number."""
         count = self.labels[name] = self.labels.get(name, 0) + 1
         return name if count == 1 else f"{name}_{count}"
+
+
+def _buffers(step: Draft | Effect) -> Sequence[UOp]:
+    return step.buffers if isinstance(step, Draft) else effects.buffers(step)
 
 
 def _slot(param: UOp) -> int:
@@ -190,9 +230,7 @@ def _value(variable: UOp, value: int | float | UOp) -> Value:
 
 def nbytes(node: UOp) -> str:
     """The bytes of a node's value, as Python over the program's variables."""
-    size = product(node.shape)
-    total = size * node.dtype.itemsize
-    return str(total) if isinstance(total, int) else source(total.simplify())
+    return effects.nbytes((node.dtype, node.shape))
 
 
 # --- families and members ---------------------------------------------------------------------------------------------
@@ -201,6 +239,8 @@ def nbytes(node: UOp) -> str:
 def digest(kernel: Kernel) -> str:
     """What makes two kernels the same family, in every process: loops and nests, and no name."""
     total = hashlib.blake2b(digest_size=20)
+    if isinstance(kernel, Skeleton):
+        total.update(kernel.text().encode())
     for nest in kernel.nests:
         kind = type(nest.body).__name__
         total.update(
@@ -219,6 +259,8 @@ def _memory(body: object) -> tuple[UOp, ...]:
     """What `expressions` leaves out of a body."""
     if isinstance(body, Store):
         return (body.buffer,)
+    if isinstance(body, Prefix):
+        return *body.combines, *body.buffers, UOp.const(dt.boolean, body.reverse)
     return body.combines if isinstance(body, Reduce) else ()
 
 
@@ -229,8 +271,8 @@ def describe(modules: Sequence[str], plan: Plan, built: Built) -> Member:
         (cast(VarArg, v.arg).name, source(e)) for v, e in plan.extra.items()
     )
     launches = (
-        _launch(m, cast(KernelArg, k.arg))
-        for m, k in zip(modules, built.launches, strict=True)
+        _launch(module, kernel)
+        for module, kernel in zip(modules, built.launches, strict=True)
     )
     return Member(
         tuple(source(g) for g in plan.guards),
@@ -241,5 +283,20 @@ def describe(modules: Sequence[str], plan: Plan, built: Built) -> Member:
     )
 
 
-def _launch(module: str, arg: KernelArg) -> Launch:
-    return Launch(module, arg.name, source(arg.chunks), source(arg.scratch))
+def _launch(module: str, kernel: UOp) -> Launch:
+    arg = cast(KernelArg, kernel.arg)
+    nodes = kernel.toposort()
+    written = [
+        target.src[0]
+        for u in nodes
+        for target in (u, *(u.src if u.op is Ops.FOLD else ()))
+        if target.op is Ops.STORE or (u.op is Ops.FOLD and target.op is Ops.LOAD)
+    ]
+    return Launch(
+        module,
+        arg.name,
+        source(arg.chunks),
+        source(arg.scratch),
+        tuple(sorted(_slot(u) for u in nodes if u.op is Ops.PARAM)),
+        tuple(sorted({_slot(u) for u in written if u.op is Ops.PARAM})),
+    )

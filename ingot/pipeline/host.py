@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import cast
 
+from ingot.errors import ArgumentError
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops, VarArg
 
@@ -58,4 +59,12 @@ def _compiled(text: str) -> Callable[[Mapping[str, Number]], Number]:
 
 def evaluate(text: str, names: Mapping[str, Number]) -> int:
     """The value of an expression's source."""
-    return int(text) if text.isdecimal() else int(_compiled(text)(names))
+    if text.isdecimal():
+        return int(text)
+    try:
+        return int(_compiled(text)(names))
+    except NameError as error:
+        raise ArgumentError(
+            f"the size {error.name} has no value yet",
+            fix=f"bind it: {error.name}.bind(5)",
+        ) from None

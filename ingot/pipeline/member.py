@@ -7,7 +7,7 @@ without building a single node.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ingot.pipeline.host import Number, evaluate
@@ -20,6 +20,8 @@ class Launch(NamedTuple):
     function: str
     chunks: str
     scratch: str
+    touches: tuple[int, ...] = ()  # its buffers: arguments, then temporaries
+    writes: tuple[int, ...] = ()
 
 
 class Member(NamedTuple):
@@ -54,5 +56,16 @@ def member_from_text(text: str) -> Member:
         tuple((name, value) for name, value in extra),
         tuple(arguments),
         tuple((width, count) for width, count in temporaries),
-        tuple(Launch(*launch) for launch in launches),
+        tuple(_launch(*launch) for launch in launches),
     )
+
+
+def _launch(
+    module: str,
+    function: str,
+    chunks: str,
+    scratch: str,
+    touches: Sequence[int] = (),
+    writes: Sequence[int] = (),
+) -> Launch:
+    return Launch(module, function, chunks, scratch, tuple(touches), tuple(writes))

@@ -8,7 +8,7 @@ In: the roots of a program. Out: the graph that all calls share, and what is par
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import cast
 
 from ingot.errors import ArgumentError
@@ -16,17 +16,26 @@ from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops, ParamArg, VarArg
 from ingot.ir.pattern import PatternMatcher, UPat
+from ingot.ir.region import shallow
 from ingot.ir.rewrite import graph_rewrite
+from ingot.pipeline.sizes import known, unbound
 
 
 class Particulars:
-    """What one call has that others have not: buffers by slot, values by variable."""
+    """What one call has that others have not: buffers by slot, values by variable, computed sizes.
 
-    __slots__ = ("buffers", "variables")
+    `sizes` names the variables of SIZE_OF nodes that will be `given` later; `unknown` are those that nobody knows yet.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("buffers", "count", "given", "sizes", "unknown", "variables")
+
+    def __init__(self, given: Container[UOp] = ()) -> None:
         self.buffers: list[UOp] = []
         self.variables: dict[str, int] = {}
+        self.given = given
+        self.sizes: dict[UOp, str] = {}
+        self.unknown: list[UOp] = []
+        self.count = 0
 
 
 def _number(ctx: Particulars, buffer: UOp) -> UOp:
@@ -47,6 +56,26 @@ def _strip(ctx: Particulars, bound: UOp) -> UOp:
     return bound.replace(src=(variable,))
 
 
+def _size(ctx: Particulars, size: UOp) -> UOp:
+    """A computed size whose number is known, or will be, is a variable like any other."""
+    number = known(size)
+    name = f"computed_size_{ctx.count}"
+    ctx.count += 1
+    if size in ctx.given:
+        ctx.sizes[size] = name
+    elif number is not None:
+        ctx.variables[name] = number
+    else:
+        if any(u.op is Ops.PARAM for u in shallow(size)):
+            raise ArgumentError(
+                "a size is computed inside the body of a loop, a branch or a function",
+                fix="give the body a fixed upper size and a mask, or compute the size outside",
+            )
+        ctx.unknown.append(size)
+    variable = UOp.variable(name, 0, int(unbound(size.src[1]).vmax))
+    return UOp(Ops.BIND, dt.index, (variable,))
+
+
 def _buffer_of(ctx: Particulars, param: UOp) -> UOp:
     return ctx.buffers[cast(ParamArg, param.arg).slot]
 
@@ -59,6 +88,7 @@ pm_pre_sched_cache = PatternMatcher(
     [
         (UPat(Ops.BIND, src=(UPat.var(), UPat.cvar()), name="bound"), _strip),
         (UPat(Ops.BUFFER, name="buffer"), _number),
+        (UPat(Ops.SIZE_OF, name="size"), _size),
     ]
 )
 pm_post_sched_cache = PatternMatcher(
@@ -69,9 +99,14 @@ pm_post_sched_cache = PatternMatcher(
 )
 
 
-def normalise(roots: Sequence[UOp]) -> tuple[UOp, Particulars]:
-    """The graph with numbered leaves and without bound values, and what it had instead."""
-    found = Particulars()
+def normalise(
+    roots: Sequence[UOp], given: Container[UOp] = ()
+) -> tuple[UOp, Particulars]:
+    """The graph with numbered leaves and without bound values, and what it had instead.
+
+    `given` are computed sizes whose numbers come later.
+    """
+    found = Particulars(given)
     sink = UOp(Ops.SINK, dt.void, tuple(roots))
     # Nodes before their sources: a buffer is known by itself, not by what its sizes become.
     return graph_rewrite(

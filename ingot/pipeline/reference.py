@@ -14,7 +14,9 @@ from ingot.ir.opcode import Ops
 from ingot.ops.lower import lower
 from ingot.pipeline.buffers import memory
 from ingot.pipeline.host import evaluate, source
+from ingot.pipeline.lines import carry
 from ingot.pipeline.normalise import normalise
+from ingot.pipeline.sizes import known_shape, remember
 from ingot.runtime.buffer import Buffer
 
 Array = np.ndarray[Any, Any]
@@ -24,13 +26,20 @@ class Reference:
     """A program to be interpreted again and again with other inputs."""
 
     def __init__(self, roots: Sequence[UOp]) -> None:
+        carry(roots, roots)  # what an op is made of inside has its line
         self.sink, found = normalise(roots)
         self.leaves = found.buffers
         self.variables = found.variables
-        self.program = UOp(Ops.SINK, dt.void, tuple(roots))
+        self.sizes = found.unknown
+        self.program = UOp(Ops.SINK, dt.void, (*roots, *self.sizes))
 
     def run(self, inputs: Sequence[Buffer]) -> list[Buffer]:
-        """The interpreter's values; everything is computed once for all roots."""
+        return self.run_sized(inputs)[0]
+
+    def run_sized(
+        self, inputs: Sequence[Buffer]
+    ) -> tuple[list[Buffer], dict[UOp, int]]:
+        """The interpreter's values and computed sizes; everything is computed once for all roots."""
         given = {
             leaf: self._array(leaf, memory)
             for leaf, memory in zip(self.leaves, inputs, strict=True)
@@ -39,10 +48,12 @@ class Reference:
             values = cast(
                 tuple[Array, ...], interpret(self.program, given, lower=lower)
             )
-        return [
+        made = [
             _kept(value, root)
-            for value, root in zip(values, self.sink.src, strict=True)
+            for value, root in zip(values, self.sink.src, strict=False)
         ]
+        counted = [int(value) for value in values[len(made) :]]
+        return made, dict(zip(self.sizes, counted, strict=True))
 
     def _array(self, leaf: UOp, memory: Buffer) -> Array:
         return memory.as_array(
@@ -55,7 +66,9 @@ def interpreted(roots: Sequence[UOp]) -> list[Buffer]:
     if not roots:
         return []
     made = Reference(roots)
-    return made.run([memory(leaf) for leaf in made.leaves])
+    buffers, numbers = made.run_sized([memory(leaf) for leaf in made.leaves])
+    remember(numbers)
+    return buffers
 
 
 def array(node: UOp, variables: Mapping[str, int]) -> Array:
@@ -64,10 +77,10 @@ def array(node: UOp, variables: Mapping[str, int]) -> Array:
 
 
 def numbers(node: UOp, variables: Mapping[str, int]) -> tuple[int, ...]:
-    """The shape of a node for these values of its variables."""
+    """The shape of a node for these values of its variables; sizes that were computed are remembered."""
     return tuple(
         n if isinstance(n, int) else evaluate(source(n), variables)
-        for n in node.shape
+        for n in known_shape(node.shape)
     )
 
 

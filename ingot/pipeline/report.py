@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+from ingot.place import Place, spot_here
 
 
 class Report:
@@ -47,9 +46,5 @@ class Report:
 
 def user_line() -> str:
     """The line outside of this package that asked for the value."""
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(
-        _PACKAGE
-    ):
-        frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    spot = spot_here()
+    return Place.of(spot).where if spot is not None else "the command line"

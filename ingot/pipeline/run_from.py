@@ -19,7 +19,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, VarArg
 from ingot.kernel.launches import Built
 from ingot.pipeline import stages
-from ingot.pipeline.bind import word
+from ingot.pipeline.call import word
 from ingot.pipeline.host import Number, evaluate, source
 from ingot.pipeline.reference import numbers
 from ingot.pipeline.report import Report

@@ -20,7 +20,7 @@ from ingot.pipeline.report import Report
 from ingot.pipeline.store import Store
 from ingot.runtime.cache import ObjectCache
 from ingot.runtime.library import Library
-from ingot.runtime.pool import Pool
+from ingot.runtime.pool import Pool, announce_native
 from ingot.settings import Codegen, settings
 from ingot.target import host, load_costs
 
@@ -65,6 +65,7 @@ class Forge:
 
     def compiler(self) -> Compiler:
         if self._compiler is None:
+            announce_native(self.library)
             self._compiler = _compiler()(self.library, self.codegen, self.costs)
         return self._compiler
 
@@ -86,7 +87,7 @@ class Forge:
             if len(self.schedules) > KEPT_SCHEDULES:
                 self.schedules.pop(next(iter(self.schedules)))
         report.scheduled(
-            len(found.recipe.steps), time.perf_counter() - started, hit, key[:12]
+            found.recipe.kernels(), time.perf_counter() - started, hit, key[:12]
         )
         return found
 
@@ -99,10 +100,10 @@ class Forge:
         self,
         schedule: Schedule,
         variables: dict[str, int],
-        pool: Pool,
+        pool: Callable[[], Pool],
         report: Report,
     ) -> Bound:
-        """The program for these values of the variables."""
+        """The program for these values of the variables; all its kernels are written before the first is asked for."""
         key = tuple(sorted(variables.items()))
         found = schedule.programs.get(key)
         if found is None:
@@ -223,7 +224,7 @@ class Session:
         with self.lock:
             forge = self.forge()
             schedule = forge.schedule(sink, report)
-            return schedule, forge.bound(schedule, variables, self.pool(), report)
+            return schedule, forge.bound(schedule, variables, self.pool, report)
 
 
 session = Session()

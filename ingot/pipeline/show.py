@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import indent
 
 from ingot.ir.node import UOp
 from ingot.ir.opcode import MOVEMENT, Ops
 from ingot.ir.text import expr_text, lines, nodes_of, tree_text, type_text
 from ingot.kernel.launches import Built
-from ingot.kernel.nest import Kernel, Map, Nest, Reduce, Store
+from ingot.kernel.nest import Kernel, Map, Nest, Prefix, Reduce, Store
 from ingot.kernel.plan import Plan
+from ingot.kernel.skeleton.form import Skeleton
 from ingot.ops.lower import describe, origin
+from ingot.pipeline import effects
 from ingot.schedule.family import Family
-from ingot.schedule.fuse import Fusion
+from ingot.schedule.fuse import Effect, Fusion
 from ingot.schedule.label import label
 from ingot.schedule.nests import Draft
 
@@ -33,8 +36,20 @@ def _came_from(node: UOp) -> bool:
 
 
 def fusion(made: Fusion) -> str:
-    """Every kernel with the reason why it is one."""
-    return "\n\n".join(draft(one, made) for one in made.drafts)
+    """Every kernel with the reason why it is one, and the kernels of bodies where they run."""
+    return "\n\n".join(
+        draft(step, made) if isinstance(step, Draft) else effect(step)
+        for step in made.steps
+    )
+
+
+def effect(step: Effect) -> str:
+    """What runs between kernels: what it reads and gives, then its bodies."""
+    given = ", ".join(type_text(u) for u in effects.arguments(step))
+    results = ", ".join(type_text(u) for u in step.results.values())
+    head = f"{effects.name(step)}({given})" + (f" -> {results}" if results else "")
+    bodies = [indent(fusion(body), "    ") for body in step.bodies]
+    return "\n\n".join((head, *bodies))
 
 
 def draft(one: Draft, made: Fusion) -> str:
@@ -72,6 +87,8 @@ def built(made: Built) -> str:
 
 def nests(kernel: Kernel) -> str:
     """Loops with their extents, then a line a nest: the loops that it is in and what it computes."""
+    if isinstance(kernel, Skeleton):
+        return f"algorithm {kernel.text()} {kernel.variant}".rstrip()
     extents = ", ".join(_loop(kernel, axis) for axis in kernel.loops)
     width = max(len(n.name) for n in kernel.nests)
     return "\n".join(
@@ -95,6 +112,12 @@ def _body(kernel: Kernel, nest: Nest) -> str:
     body = nest.body
     if isinstance(body, Store):
         return f"{expr_text(body.buffer)}[{expr_text(body.offset)}] = {expr_text(body.value)}"
+    if isinstance(body, Prefix):
+        to = ", ".join(
+            f"{expr_text(b)}[{expr_text(body.offset)}]" for b in body.buffers
+        )
+        over = kernel.loops[body.axes[0]].name
+        return f"{to} = running over {over}: {', '.join(_folds(body))}"
     here = f"n{nest.id}[{', '.join(kernel.loops[a].name for a in nest.dims)}]"
     if isinstance(body, Map):
         return f"{here} = {expr_text(body.value)}"

@@ -15,27 +15,36 @@ from typing import Any, Generic, TypeVar
 from ingot.errors import ArgumentError, DeviceError
 from ingot.ir import dtype as dt
 from ingot.ir import spec
+from ingot.ir.merge import merged
 from ingot.ir.node import UOp
-from ingot.ir.opcode import REGION, Ops, ParamArg
+from ingot.ir.opcode import Ops, ParamArg
 from ingot.ir.text import eval_text, text
-from ingot.kernel import gpu
 from ingot.kernel.decompose import decompose
 from ingot.kernel.heuristic import choose
 from ingot.kernel.launches import Built
+from ingot.kernel.nest import Kernel
 from ingot.kernel.plan import Plan
+from ingot.kernel.prefix import is_running
+from ingot.kernel.skeleton.form import Skeleton
 from ingot.kernel.tree import build
 from ingot.ops.lower import lower_all
 from ingot.pipeline import show
 from ingot.pipeline.host import Number, evaluate, source
-from ingot.render import c, llvm
-from ingot.render.cuda import render_cuda
+from ingot.pipeline.late import Late
+from ingot.render import llvm
 from ingot.runtime.objects import assembly
+from ingot.schedule.bodies import fuse_all
 from ingot.schedule.family import Family, family
-from ingot.schedule.fuse import Fusion, fuse
+from ingot.schedule.fuse import Fusion
 from ingot.schedule.nests import Draft
 from ingot.schedule.prices import PRICES, Prices
 from ingot.settings import Codegen
 from ingot.target import SM90A, GpuTarget, Target
+
+# A CPU program needs none of these.
+_for_gpu: Late[Callable[..., Kernel]] = Late("ingot.kernel.gpu:choose")
+_c: Late[Callable[[UOp, Target], str]] = Late("ingot.render.c:render")
+_cuda: Late[Callable[[UOp], str]] = Late("ingot.render.cuda:render_cuda")
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -108,7 +117,7 @@ class Stage(Generic[In, Out]):
 
 # --- what the stages do -----------------------------------------------------------------------------------------------
 
-_NO_KERNEL = REGION | {Ops.ASSIGN, Ops.AFTER, Ops.SIZE_OF}
+_NO_KERNEL = {Ops.ASSIGN, Ops.SIZE_OF}
 
 
 def _fuse(lowered: UOp, work: Work) -> Fusion:
@@ -118,12 +127,7 @@ def _fuse(lowered: UOp, work: Work) -> Fusion:
                 f"kernels cannot do {node.op.name} yet",
                 fix="DEVICE=PYTHON interprets it",
             )
-    # What is asked for gets memory of its own, also where it is an input as it stands.
-    roots = [
-        UOp(Ops.CONTIGUOUS, u.dtype, (u,)) if u.op is Ops.PARAM else u
-        for u in lowered.src
-    ]
-    return fuse(roots, work.prices)
+    return fuse_all(lowered.src, work.prices)
 
 
 def hints(made: Family, work: Work) -> dict[UOp, int]:
@@ -139,9 +143,18 @@ def hints(made: Family, work: Work) -> dict[UOp, int]:
     return found
 
 
+def _check_nests(made: Family) -> None:
+    if isinstance(made.kernel, Skeleton) or is_running(made.kernel):
+        raise DeviceError(
+            f"{made.kernel.name}: written by hand for a CPU; there are no CUDA kernels of it yet",
+            fix="DEVICE=CPU",
+        )
+
+
 def _moves(made: Family, work: Work) -> Plan:
     if work.language == "cuda":
-        moved = gpu.choose(made.kernel, hints(made, work), work.gpu)
+        _check_nests(made)
+        moved = _for_gpu()(made.kernel, hints(made, work), work.gpu)
         return Plan(moved, moved.guards)
     return choose(made.kernel, hints(made, work), work.target, work.codegen.noopt)
 
@@ -155,8 +168,8 @@ def _decompose(made: Built, work: Work) -> Built:
 
 RENDERERS: dict[str, Callable[[UOp, Target], str]] = {
     "llvm": llvm.render,
-    "c": c.render,
-    "cuda": lambda kernel, target: render_cuda(kernel),
+    "c": lambda kernel, target: _c()(kernel, target),
+    "cuda": lambda kernel, target: _cuda()(kernel),
 }
 
 
@@ -226,7 +239,7 @@ def same(sink: UOp, work: Work) -> UOp:
 
 
 def _lower(sink: UOp, work: Work) -> UOp:
-    return lower_all(sink)
+    return lower_all(merged(sink))
 
 
 def _family(made: Draft, work: Work) -> Family:
@@ -327,7 +340,8 @@ def dump(sink: UOp, stage: str, work: Work, exact: bool = False) -> str:
         value = step(value, work)
         if step is last:
             return step.text(value, exact)
-    return "\n\n".join(_dump_kernel(one, last, work, exact) for one in value.drafts)
+    drafts = [one for part in value.everywhere() for one in part.drafts]
+    return "\n\n".join(_dump_kernel(one, last, work, exact) for one in drafts)
 
 
 def _dump_kernel(

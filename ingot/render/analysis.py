@@ -168,6 +168,7 @@ class Analysis:
         self._register_stores: dict[UOp, tuple[RegisterStore, ...]] = {}
         self._loads: dict[UOp, tuple[tuple[int, ...], tuple[Key, ...]]] = {}
         self._orders: dict[UOp, tuple[UOp, ...]] = {}
+        self._changing: dict[tuple[Scalar, ...], tuple[Key, ...]] = {}
         self._find_kinds(kernel)
         self.stored = self.stored_in(kernel)
 
@@ -313,6 +314,21 @@ class Analysis:
             }
             changing = tuple(sorted(read & self.stored, key=repr))
             found = self._loads[load] = (self.unrolled_axes(load), changing)
+        return found
+
+    def changing_in(self, terms: tuple[Scalar, ...]) -> tuple[Key, ...]:
+        """The buffers that parts of an offset read and the kernel also writes."""
+        found = self._changing.get(terms)
+        if found is None:
+            loads = [
+                u
+                for _, atoms in terms
+                for atom in atoms
+                for u in atom.toposort()
+                if u.op is Ops.LOAD
+            ]
+            keys = {key for u in loads for key in self.load_facts(u)[1]}
+            found = self._changing[terms] = tuple(sorted(keys, key=repr))
         return found
 
     def order(self, expression: UOp) -> tuple[UOp, ...]:

@@ -18,6 +18,7 @@ from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import (
     CASTS,
+    UNCACHED,
     AxisArg,
     ConstArg,
     FoldArg,
@@ -96,7 +97,8 @@ class Walker:
     def store(self, node: UOp) -> None:
         value = self.value(node.src[2])
         mask = self.value(node.src[3]) if len(node.src) > 3 else None
-        self.memory.store(node.src[0], node.src[1], value, mask)
+        past = node.tag == UNCACHED
+        self.memory.store(node.src[0], node.src[1], value, mask, past)
 
     def loop(self, node: UOp) -> None:
         kind = cast(LoopArg, node.arg).kind

@@ -18,9 +18,15 @@ from ingot.target import Target
 
 
 def render(kernel: UOp, target: Target) -> str:
-    """The C of one kernel."""
-    arg = cast(KernelArg, kernel.arg)
+    """The C of one kernel, as a file."""
     prelude = Prelude(target)
+    head, body = function(kernel, prelude)
+    return "\n".join([prelude.text(), f"{head};", f"{head}\n{body}"])
+
+
+def function(kernel: UOp, prelude: Prelude) -> tuple[str, str]:
+    """The head and the body of one kernel's function; what it needs goes to the prelude."""
+    arg = cast(KernelArg, kernel.arg)
     writer = CWriter(len(arg.params), prelude)
     body = used(Walker(kernel, writer).walk())
     lines = [f"{INDENT}{line}" for line in (*writer.allocations, *body)]
@@ -30,15 +36,8 @@ def render(kernel: UOp, target: Target) -> str:
         if not any(re.search(rf"\b{name}\b", ln) for ln in lines)
     ]
     head = f"ON_TARGET int64_t {arg.name}(const uint64_t *args, int64_t chunk, char *scratch)"
-    parts = [
-        prelude.text(),
-        f"{head};",
-        f"{head}\n{{",
-        *(f"{INDENT}(void){name};" for name in names),
-        *lines,
-        f"{INDENT}return 0;\n}}\n",
-    ]
-    return "\n".join(parts)
+    unused = [f"{INDENT}(void){name};" for name in names]
+    return head, "\n".join(["{", *unused, *lines, f"{INDENT}return 0;\n}}\n"])
 
 
 NAME = re.compile(r"\bv\d+\b")

@@ -78,19 +78,27 @@ class Prelude:
         self._functions: dict[str, str] = {}
 
     def text(self) -> str:
-        uses_intrinsics = any(
-            "_mm" in function for function in self._functions.values()
-        )
-        intrinsics = "\n#include <immintrin.h>" if uses_intrinsics else ""
-        parts = [
-            HEADER + intrinsics,
-            self._attribute(),
+        intrinsics = "\n#include <immintrin.h>" if self.uses_intrinsics else ""
+        return "\n".join([HEADER + intrinsics, *self.parts()])
+
+    def parts(self) -> list[str]:
+        """The attribute of the target, then types and functions."""
+        return [
+            self.attribute(),
             *self._types.values(),
             *self._functions.values(),
         ]
-        return "\n".join(part for part in parts if part)
 
-    def _attribute(self) -> str:
+    @property
+    def uses_intrinsics(self) -> bool:
+        return any("_mm" in function for function in self._functions.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The functions."""
+        return tuple(self._functions)
+
+    def attribute(self) -> str:
         words = (
             f'__attribute__((target("{self.features}")))' if self.features else ""
         )

@@ -58,6 +58,9 @@ class CWriter(CValues):
     def advance(self, pointer: Value, amount: Value) -> str:
         return self._pointer(pointer.dtype, f"{pointer.text} + {amount.text}")
 
+    def sealed(self, pointer: Value) -> str:
+        return pointer.text
+
     # --- memory ---
 
     def load(self, pointer: Value, lanes: int, align: int) -> str:
@@ -133,6 +136,12 @@ class CWriter(CValues):
         if value.lanes > 1:
             place = f"*({self.prelude.unaligned(_held(value.dtype), value.lanes)} *){pointer.text}"
         self.lines.append(f"{place} = {self._bytes(value)};")
+
+    def store_past(
+        self, frame: Frame, pointer: Value, value: Value, align: int
+    ) -> None:
+        """Plain C has no word for it."""
+        self.store(pointer, value, align)
 
     def store_if(
         self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int

@@ -205,6 +205,15 @@ class Code:
     def scaled(self, factor: int, value: Value) -> Value:
         return self.multiply(value, self.number(factor))
 
+    def sealed(self, pointer: Value) -> Value:
+        """The pointer as a value of its own: how it came about is of no use to loops inside."""
+        key = ("sealed", pointer.text)
+        found = self.known.get(key)
+        if found is not None:
+            return found
+        text = self.write_at(pointer.level).sealed(pointer)
+        return self._new(key, text, pointer.dtype, 1, pointer.level)
+
     def advance(
         self, pointer: Value, amount: Value, level: int | None = None
     ) -> Value:

@@ -269,6 +269,7 @@ _FLOAT: dict[Ops, Callable[..., str]] = {
     Ops.LOG: _call("logf", "log"),
     Ops.LOG2: _call("log2f", "log2"),
     Ops.SIN: _call("sinf", "sin"),
+    Ops.COS: _call("cosf", "cos"),
     Ops.TANH: _call("tanhf", "tanh"),
     Ops.ERF: _call("erff", "erf"),
     Ops.POW: _call("powf", "pow"),

@@ -28,8 +28,10 @@ def render(kernel: UOp, target: Target) -> str:
         "entry:",
         *writer.allocations,
         *body,
+        *(["  fence seq_cst"] if writer.past else []),
         "  ret i64 0",
         "}",
+        *(["!0 = !{i32 1}"] if writer.past else []),
         f"attributes #0 = {{ {_attributes(target)} }}",
         "",
     ]

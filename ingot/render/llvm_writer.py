@@ -11,6 +11,8 @@ from ingot.render.llvm_text import element, type_text
 from ingot.render.llvm_values import LLVMValues
 from ingot.render.value import Carried, Frame, FrameKind, Key, Value
 
+PAST_BYTES = (16, 32, 64)  # what one instruction stores past the caches
+
 
 class LLVMWriter(LLVMValues):
     """Instructions as lines of LLVM IR."""
@@ -19,6 +21,7 @@ class LLVMWriter(LLVMValues):
         super().__init__()
         self.allocations: list[str] = []
         self._pointers = pointers
+        self.past = False  # some store goes past the caches
 
     # --- addresses ---
 
@@ -49,6 +52,10 @@ class LLVMWriter(LLVMValues):
         return self._out(
             f"getelementptr {_stored(pointer.dtype, 1)}, ptr {pointer.text}, i64 {amount.text}"
         )
+
+    def sealed(self, pointer: Value) -> str:
+        """LLVM would take sums of outer terms apart in every loop (its strength reduction is then most of the time)."""
+        return self._out(f"freeze ptr {pointer.text}")
 
     # --- memory ---
 
@@ -122,6 +129,27 @@ class LLVMWriter(LLVMValues):
         self.lines.append(
             f"  store {kind} {text}, ptr {pointer.text}, align {align}"
         )
+
+    def store_past(
+        self, frame: Frame, pointer: Value, value: Value, align: int
+    ) -> None:
+        """A store past the caches, if the address is a multiple of what is stored: any other faults."""
+        nbytes = value.lanes * value.dtype.itemsize
+        if nbytes not in PAST_BYTES:
+            self.store(pointer, value, align)
+            return
+        self.past = True
+        number = self._out(f"ptrtoint ptr {pointer.text} to i64")
+        rest = self._out(f"and i64 {number}, {nbytes - 1}")
+        whole = self._out(f"icmp eq i64 {rest}, 0")
+        past, near, after = (self._label(n) for n in ("past", "near", "after"))
+        self.lines += [f"  br i1 {whole}, label %{past}, label %{near}", f"{past}:"]
+        self.store(pointer, value, nbytes)
+        self.lines[-1] += ", !nontemporal !0"
+        self.lines += [f"  br label %{after}", f"{near}:"]
+        self.store(pointer, value, align)
+        self.lines += [f"  br label %{after}", f"{after}:"]
+        frame.label = after
 
     def store_if(
         self, frame: Frame, pointer: Value, value: Value, mask: Value, align: int

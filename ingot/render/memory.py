@@ -157,7 +157,8 @@ class Memory:
         """The buffer's beginning plus scalar terms, and a constant still to be added."""
         if not terms:
             return self.base(buffer), 0
-        key = (buffer, terms, inner)
+        changing = self.analysis.changing_in(terms)
+        key = (buffer, terms, inner, *[self.versions.get(b, 0) for b in changing])
         found = self._places.get(key)
         if found is not None and self.code.known.get(key) is found[0]:
             return found
@@ -178,8 +179,9 @@ class Memory:
                 value if known is None else self.code.add(known, value)
             )
         pointer = self.base(buffer)
-        for level in sorted(levels):
-            pointer = self.code.advance(pointer, levels[level])
+        for number, level in enumerate(sorted(levels)):
+            before = self.code.sealed(pointer) if number else pointer
+            pointer = self.code.advance(before, levels[level])
         return pointer, constant
 
     def product(self, factor: int, atoms: tuple[UOp, ...]) -> Value:
@@ -316,6 +318,9 @@ class Memory:
         dtype = place.pointer.dtype
         if mask is None and place.index is None and place.stride in (-1, 2):
             return self._read_near(place, level)
+        if place.index is None and place.stride == 2 and other is not None:
+            if mask is not None and mask.lanes > 1 and other.bits is not None:
+                return self._read_even(place, mask, other, level)
         pointer = self.pointer(place, level)
         index = self._lane_index(place)
         if mask is not None and other is not None:
@@ -347,6 +352,29 @@ class Memory:
             picks = [2 * i if 2 * i < lanes else 2 * i + 1 for i in range(lanes)]
         return self.code.shuffle(values[0], values[-1], picks)
 
+    def _read_even(
+        self, place: Place, mask: Value, other: Value, level: int
+    ) -> Value:
+        """Stride 2, some lanes: two loads as in `_read_near`, each with the lanes that it has, and nothing between."""
+        code, lanes = self.code, self.scope.lanes
+        never = code.widen(code.constant(dt.boolean, 0), lanes)
+        rest = code.widen(other, lanes)
+        loaded = []
+        for first in (0, lanes - 1):
+            halves = [(first + e) // 2 for e in range(lanes)]
+            picks = [
+                lane if 2 * lane == first + e else lanes
+                for e, lane in enumerate(halves)
+            ]
+            part = code.shuffle(mask, never, picks)
+            pointer = self.pointer(place, level, place.constant + first)
+            text = code.write_at(level).load_if(
+                pointer, part, rest, pointer.dtype.itemsize
+            )
+            loaded.append(Value(text, pointer.dtype, lanes, level))
+        picks = [2 * i if 2 * i < lanes else 2 * i + 1 for i in range(lanes)]
+        return code.shuffle(loaded[0], loaded[1], picks)
+
     def _contiguous(self, place: Place, constant: int, level: int) -> Value:
         pointer = self.pointer(place, level, constant)
         dtype = pointer.dtype
@@ -358,19 +386,26 @@ class Memory:
     # --- stores ---
 
     def store(
-        self, buffer: UOp, offset: UOp, value: Value, mask: Value | None
+        self,
+        buffer: UOp,
+        offset: UOp,
+        value: Value,
+        mask: Value | None,
+        uncached: bool = False,
     ) -> None:
         if is_register(buffer):
             self.tiles.write(
                 buffer, offset, self.scope.unrolled, self.scope.lanes, value, mask
             )
         elif mask is None or mask.bits is None:
-            self._write(self.place(buffer, offset), value, mask)
+            self._write(self.place(buffer, offset), value, mask, uncached)
         elif mask.bits:
-            self._write(self.place(buffer, offset), value, None)
+            self._write(self.place(buffer, offset), value, None, uncached)
         self.changed(buffer_key(buffer))
 
-    def _write(self, place: Place, value: Value, mask: Value | None) -> None:
+    def _write(
+        self, place: Place, value: Value, mask: Value | None, uncached: bool
+    ) -> None:
         level = self.code.top
         if place.stride == 0 and place.index is None:
             if value.lanes > 1 or (mask is not None and mask.lanes > 1):
@@ -382,17 +417,25 @@ class Memory:
         value = self.code.widen(value, self.scope.lanes)
         mask = mask if mask is None else self.code.widen(mask, self.scope.lanes)
         if place.stride == 1 and place.index is None:
-            self._write_at(place, value, mask)
+            self._write_at(place, value, mask, uncached)
             return
         pointer = self.pointer(place, level)
         index = self._lane_index(place)
         self.code.write_at(level).scatter(pointer, index, value, mask)
 
-    def _write_at(self, place: Place, value: Value, mask: Value | None) -> None:
+    def _write_at(
+        self,
+        place: Place,
+        value: Value,
+        mask: Value | None,
+        uncached: bool = False,
+    ) -> None:
         level = self.code.top
         pointer = self.pointer(place, level)
         writer = self.code.write_at(level)
-        if mask is None:
+        if mask is None and uncached:
+            writer.store_past(self.code.frames[level], pointer, value, place.align)
+        elif mask is None:
             writer.store(pointer, value, place.align)
         else:
             writer.store_if(

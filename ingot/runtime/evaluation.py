@@ -43,6 +43,7 @@ class CommandFault(KernelFault):
         super().__init__(
             f"command {command} ({label or 'unnamed'}) {what} in chunk {chunk}"
         )
+        self.step = label
         self.command = command
         self.code = code
         self.chunk = chunk
@@ -54,6 +55,13 @@ class HostCall(NamedTuple):
     function: Callable[..., None]
     start: int
     nargs: int
+
+
+class Observation(NamedTuple):
+    """A run that was watched: nanoseconds by command, values by cell."""
+
+    times: list[int]
+    cells: list[int]
 
 
 class Layout(NamedTuple):
@@ -133,6 +141,10 @@ class Program:
 
     def profile(self, *values: int) -> list[int]:
         """Runs, and gives the nanoseconds that each command took, waiting included."""
+        return self.observe(*values).times
+
+    def observe(self, *values: int) -> "Observation":
+        """Runs, and gives the time that each command took and what the cells hold at the end; they begin with 0."""
         frame = self._frame()
         times = (ctypes.c_int64 * len(self.labels))()
         frame.words[FRAME["profile"]] = ctypes.addressof(times)
@@ -144,7 +156,8 @@ class Program:
             self._answer(frame, status)
             times[command] += time.perf_counter_ns() - started
             status = self._execute(frame.address)
-        return list(times)
+        cells = frame.words[self._layout.cells : self._layout.commands]
+        return Observation(list(times), list(cells))
 
     # --- when the native call wants something ---
 
@@ -170,7 +183,12 @@ class Program:
         command = frame.words[FRAME["pc"]]
         call = self._calls[command]
         start = self._layout.args + call.start
-        call.function(*frame.words[start : start + call.nargs])
+        try:
+            call.function(*frame.words[start : start + call.nargs])
+        except Exception as error:
+            # For whoever names the user's line.
+            error.__dict__["step"] = self.labels[command]
+            raise
         frame.words[FRAME["pc"]] = command + 1
 
     def _find_scratch(self, frame: _Frame) -> None:

@@ -28,10 +28,11 @@ os.register_at_fork(
 )
 
 
-def compile_object(ir: str, target: Target) -> bytes:
-    """The object of a module; CompileError shows what LLVM says about bad IR."""
+def compile_object(ir: str, target: Target, effort: int = 2) -> bytes:
+    """The object of a module; CompileError shows what LLVM says about bad IR. Effort 0: quickly made, not quick to run."""
     with compiling:
-        data = bytes(_machine(target).emit_object(_parse(ir, target)))
+        machine = _machine(target, effort)
+        data = bytes(machine.emit_object(_parse(ir, target)))
     check(data, target.triple.partition("-")[0])
     return data
 
@@ -56,11 +57,15 @@ def _llvm() -> Any:
 
 
 @cache
-def _machine(target: Target) -> Any:
+def _machine(target: Target, effort: int = 2) -> Any:
     features = ",".join(f"+{name}" for name in target.features)
     found = _llvm().Target.from_triple(target.triple)
     return found.create_target_machine(
-        cpu=target.cpu, features=features, opt=2, reloc="pic", codemodel="small"
+        cpu=target.cpu,
+        features=features,
+        opt=effort,
+        reloc="pic",
+        codemodel="small",
     )
 
 

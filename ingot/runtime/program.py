@@ -235,19 +235,14 @@ class ProgramBuilder:
         commands = [*self._commands, _Command("stop", 0, {"op": Op.STOP})]
         starts = Layout.of(self._slots, self._cells, len(commands), len(self._args))
         resolver = _Resolver(starts)
-        for index, (command, tail) in enumerate(
-            zip(commands, _tails(commands), strict=True)
-        ):
-            resolver.place(
-                _Offset("commands", COMMAND_WORDS * index + COMMAND["tail"]), tail
-            )
+        first = starts.commands
+        for command, tail in zip(commands, _tails(commands), strict=True):
+            resolver.place(first + COMMAND["tail"], tail)
             for name, entry in command.entries.items():
-                resolver.place(
-                    _Offset("commands", COMMAND_WORDS * index + COMMAND[name]),
-                    entry,
-                )
-        for index, entry in enumerate(self._args):
-            resolver.place(_Offset("args", index), entry)
+                resolver.place(first + COMMAND[name], entry)
+            first += COMMAND_WORDS
+        for index, entry in enumerate(self._args, starts.args):
+            resolver.place(index, entry)
         labels = tuple(command.label for command in commands)
         return Program(
             pool,
@@ -279,22 +274,18 @@ class ProgramBuilder:
         operands: dict[str, Operand] | None = None,
     ) -> int:
         """Appends a command. Operands that are cells are copied into its words by commands just before it."""
-        cells = {
-            name: value
-            for name, value in (operands or {}).items()
-            if isinstance(value, Cell)
-        }
+        entries: dict[str, _Entry] = {"op": op, "cost": cost, **fixed}
+        cells: dict[str, Cell] = {}
+        for name, value in (operands or {}).items():
+            if isinstance(value, Cell):
+                cells[name] = value
+            else:
+                entries[name] = value
         index = len(self._commands) + len(cells)
         for name, cell in cells.items():
             self._refresh(
                 _Offset("commands", COMMAND_WORDS * index + COMMAND[name]), cell
             )
-        given = {
-            name: value
-            for name, value in (operands or {}).items()
-            if not isinstance(value, Cell)
-        }
-        entries: dict[str, _Entry] = {"op": op, "cost": cost, **fixed, **given}
         self._commands.append(_Command(label, cost, entries))
         return index
 
@@ -335,24 +326,20 @@ class _Resolver:
         self.words = [0] * starts.end
         self.patches: list[tuple[int, int, int]] = []
 
-    def place(self, at: _Offset, entry: _Entry) -> None:
-        word = self._word(at)
-        if isinstance(entry, Slot):
+    def place(self, word: int, entry: _Entry) -> None:
+        if isinstance(entry, int):
+            self.words[word] = entry if -1 < entry < 1 << 63 else signed(entry)
+        elif isinstance(entry, Slot):
             self.patches.append(
                 (8 * word, 8 * (self._starts.slots + entry.number), entry.addend)
             )
         else:
             self.words[word] = self._value(entry)
 
-    def _word(self, offset: _Offset) -> int:
-        start: int = getattr(self._starts, offset.region)
-        return start + offset.word
-
-    def _value(self, entry: int | _Offset | Label) -> int:
+    def _value(self, entry: _Offset | Label) -> int:
         if isinstance(entry, _Offset):
-            return 8 * self._word(entry)
-        if isinstance(entry, int):
-            return signed(entry)
+            start: int = getattr(self._starts, entry.region)
+            return 8 * (start + entry.word)
         if entry.command is None:
             raise ArgumentError(
                 "a branch needs a placed label",

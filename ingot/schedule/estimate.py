@@ -14,7 +14,9 @@ from ingot.ir.affine import split_affine
 from ingot.ir.node import UOp
 from ingot.ir.opcode import CASTS, ELEMENTWISE, AxisArg, Ops, ParamArg
 from ingot.ir.shape import product
-from ingot.kernel.nest import Kernel, Nest, Reduce, Store
+from ingot.kernel.nest import Kernel, Nest, Prefix, Reduce, Store
+from ingot.kernel.skeleton.form import Skeleton
+from ingot.kernel.skeleton.table import nanoseconds
 from ingot.schedule.nests import Draft
 
 Size = int | UOp
@@ -44,6 +46,8 @@ class Estimate(NamedTuple):
 def estimate(made: Draft) -> Estimate:
     """What the nests of one kernel compute and touch."""
     kernel = made.kernel
+    if isinstance(kernel, Skeleton):
+        return _of_algorithm(kernel, made)
     flops = _total(_flops(kernel, nest) for nest in kernel.nests)
     nbytes = _total(
         count * made.buffers[slot].dtype.itemsize
@@ -53,6 +57,11 @@ def estimate(made: Draft) -> Estimate:
     for nest in kernel.nests:
         most = _larger(most, _picoseconds(kernel, nest))
     return Estimate(_node(flops), _node(nbytes), (_node(most) // 1000).simplify())
+
+
+def _of_algorithm(kernel: Skeleton, made: Draft) -> Estimate:
+    nbytes = _total(product(u.shape) * u.dtype.itemsize for u in made.buffers)
+    return Estimate(_node(0), _node(nbytes), nanoseconds(kernel).simplify())
 
 
 def elements(made: Draft) -> dict[int, Size]:
@@ -71,6 +80,9 @@ def elements(made: Draft) -> dict[int, Size]:
 def _accesses(nest: Nest) -> Iterable[tuple[UOp, UOp]]:
     if isinstance(nest.body, Store):
         yield nest.body.buffer, nest.body.offset
+    if isinstance(nest.body, Prefix):
+        for buffer in nest.body.buffers:
+            yield buffer, nest.body.offset
     for expression in nest.expressions():
         for node in expression.toposort():
             if node.op is Ops.LOAD:

@@ -18,7 +18,8 @@ from ingot.ir.algebra import simplify
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops, ValueArg, VarArg
 from ingot.kernel.moves import fuse
-from ingot.kernel.nest import Kernel, Loop, Nest, Store
+from ingot.kernel.nest import Kernel, Loop, Nest, Prefix, Store
+from ingot.kernel.skeleton.form import Skeleton, variables
 from ingot.schedule.nests import Draft
 
 LIMIT = 1 << 40
@@ -42,6 +43,8 @@ KEPT = 8192
 
 def family(made: Draft) -> Family:
     """Merge loops that run through memory without a gap, then turn sizes into arguments. The same draft is lifted once."""
+    if isinstance(made.kernel, Skeleton):
+        return _of_algorithm(made.kernel)
     known = _families.get(id(made.kernel))
     if known is None:
         if len(_families) >= KEPT:
@@ -53,12 +56,42 @@ def family(made: Draft) -> Family:
     return known[1]
 
 
+def _of_algorithm(kernel: Skeleton) -> Family:
+    values = {v: _plain(n.simplify()) for v, n in variables(kernel).items()}
+    return Family(kernel.without_sizes(), values)
+
+
 def merged(kernel: Kernel) -> Kernel:
-    """Neighbouring loops become one where every access stays a plain stride."""
+    """Neighbouring loops become one where every access stays a plain stride, and a nest is read at plain places."""
+    apart: frozenset[str] = frozenset()
+    plain = _read_plainly(kernel)
+    while True:
+        made = _merged(kernel, apart)
+        spoilt = plain - _read_plainly(made)
+        if not spoilt:
+            return made
+        apart |= spoilt
+
+
+def _read_plainly(kernel: Kernel) -> frozenset[str]:
+    """The nests whose values are read at the counters of loops alone."""
+    counters = {lp.counter for lp in kernel.loops.values()}
+    found = {nest.name for nest in kernel.nests}
+    for nest in kernel.nests:
+        for node in (u for e in nest.expressions() for u in e.toposort()):
+            if node.op is Ops.VALUE and not counters.issuperset(node.src):
+                found.discard(kernel.by_id(cast(ValueArg, node.arg).nest).name)
+    return frozenset(found)
+
+
+def _merged(kernel: Kernel, apart: frozenset[str]) -> Kernel:
+    """Loops of the nests `apart` stay as they are: those that read them could not follow."""
     changed = True
     while changed:
         changed = False
         for nest in kernel.nests:
+            if nest.name in apart:
+                continue
             for outer, inner in pairwise(nest.loops):
                 joined = _joined(kernel, kernel.loops[outer], kernel.loops[inner])
                 if joined is not None:
@@ -183,7 +216,8 @@ class _Lifting:
                 else self._lift(expression)
             )
 
-        offset = nest.body.offset if isinstance(nest.body, Store) else None
+        body = nest.body
+        offset = body.offset if isinstance(body, Store | Prefix) else None
         return nest.map(change)
 
     def _variable(self, kind: str, context: object, value: UOp) -> UOp:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
+from typing import cast
 
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import ELEMENTWISE, Ops, ReduceArg
+from ingot.ir.opcode import ELEMENTWISE, OpArg, Ops, ReduceArg
 from ingot.ops.lower import origin
 
 MOST_NAMES = 4
+FOLDING = (Ops.REDUCE, Ops.PREFIX)
 _FOLDS = {
     Ops.ADD: "sum",
     Ops.MUL: "prod",
@@ -41,7 +43,7 @@ _TURNS = (Ops.PERMUTE, Ops.FLIP, Ops.PAD, Ops.STRIDE, Ops.WINDOW)
 def label(output: UOp, stored: Container[UOp]) -> str:
     """The ops that the kernel of `output` computes, the last one first."""
     nodes = inside(output, stored)
-    names = dict.fromkeys(name for name in map(_name, nodes) if name)
+    names = dict.fromkeys(name for name in map(name_of, nodes) if name)
     if not names:
         names = dict.fromkeys([_moved(nodes)])
     shown = list(names)[:MOST_NAMES]
@@ -62,7 +64,7 @@ def inside(output: UOp, stored: Container[UOp]) -> list[UOp]:
     combines: set[UOp] = set()
     for node in output.toposort(lambda u: not is_leaf(u)):
         if node.op is Ops.STATE or (
-            node.op is not Ops.REDUCE and not combines.isdisjoint(node.src)
+            node.op not in FOLDING and not combines.isdisjoint(node.src)
         ):
             combines.add(node)
         elif not is_leaf(node) and node.dtype is not dt.index:
@@ -70,9 +72,11 @@ def inside(output: UOp, stored: Container[UOp]) -> list[UOp]:
     return found[::-1]
 
 
-def _name(node: UOp) -> str:
+def name_of(node: UOp) -> str:
     """The outermost op that a node came from, or what it is itself."""
-    if node.op not in ELEMENTWISE and node.op is not Ops.REDUCE:
+    if node.op is Ops.OP:
+        return (*origin(node), cast(OpArg, node.arg).name)[0]
+    if node.op not in ELEMENTWISE and node.op not in FOLDING:
         return ""
     path = origin(node)
     if path:

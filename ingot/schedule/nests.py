@@ -21,12 +21,13 @@ from ingot.ir.opcode import (
     OpArg,
     Ops,
     ParamArg,
+    PrefixArg,
     ReduceArg,
     ResultArg,
     WindowArg,
 )
 from ingot.ir.shape import Shape
-from ingot.kernel.nest import Kernel, Loop, Nest, Reduce, Store
+from ingot.kernel.nest import Kernel, Loop, Nest, Prefix, Reduce, Store
 from ingot.schedule.views import reshaped
 
 Indices = tuple[UOp, ...]
@@ -50,6 +51,17 @@ def draft(
     return _Drafting(stored, frozenset(outputs)).run(name, outputs)
 
 
+def stored_by(node: UOp) -> tuple[UOp, ...]:
+    """The values that the kernel of a node stores."""
+    kinds = node.results
+    if len(kinds) == 1:
+        return (node,)
+    return tuple(
+        UOp(Ops.RESULT, kind, (node,), ResultArg(n))
+        for n, (kind, _) in enumerate(kinds)
+    )
+
+
 def as_index(size: int | UOp) -> UOp:
     return size if isinstance(size, UOp) else UOp.const(dt.index, size)
 
@@ -71,6 +83,9 @@ class _Drafting:
     def run(self, name: str, outputs: tuple[UOp, ...]) -> Draft:
         stores: list[Nest] = []
         for output in outputs:
+            if output.op is Ops.PREFIX:
+                stores.append(self._prefix(output))
+                continue
             axes = self._axes(output.shape, f"i{len(stores)}_" if stores else "i")
             value = self._compute(output, axes, None)
             loops = tuple(self._axis_of(a) for a in axes if a is not ZERO)
@@ -93,6 +108,26 @@ class _Drafting:
             outputs,
             {n.id: u for u, n in self.reduced.items()},
         )
+
+    def _prefix(self, node: UOp) -> Nest:
+        """A running value: nothing else is computed in its kernel."""
+        arg = cast(PrefixArg, node.arg)
+        shape = node.src[0].shape
+        axes = list(self._axes(shape, "i"))
+        if axes[arg.axis] is ZERO:
+            axes[arg.axis] = self._loop(f"i{arg.axis}", 1)
+        values = tuple(self.at(v, tuple(axes), None) for v in node.src[: arg.n])
+        body = Prefix(
+            (self._axis_of(axes[arg.axis]),),
+            node.src[arg.n : 2 * arg.n],
+            values,
+            node.src[2 * arg.n :],
+            buffers=tuple(self._slot(u, True) for u in stored_by(node)),
+            offset=self._flat(shape, tuple(axes)),
+            reverse=arg.reverse,
+        )
+        loops = tuple(self._axis_of(a) for a in axes if a is not ZERO)
+        return self._nest("out", loops, body)
 
     def _axes(self, shape: Shape, prefix: str) -> Indices:
         """A fresh loop per axis; an axis of one element needs none."""
@@ -249,6 +284,21 @@ class _Drafting:
             return value
         return cast(UOp, inside).where(value, zero)
 
+    def take(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
+        """The value at coordinates that are values themselves."""
+        axes, (x, *places) = cast(AxesArg, node.arg).axes, node.src
+        depth = len(places[0].shape)
+        at = indices[:depth]
+        taken = {
+            a: self.at(i, at, valid).cast(dt.index)
+            for a, i in zip(axes, places, strict=True)
+        }
+        rest = iter(indices[depth:])
+        below = (
+            taken[a] if a in taken else next(rest) for a in range(len(x.shape))
+        )
+        return self.at(x, tuple(below), valid)
+
     def contiguous(self, node: UOp, indices: Indices, valid: UOp | None) -> UOp:
         return self.at(node.src[0], indices, valid)
 
@@ -341,6 +391,7 @@ _RULES: Mapping[Ops, Callable[[_Drafting, UOp, Indices, UOp | None], UOp]] = {
     Ops.WINDOW: _Drafting.window,
     Ops.PAD: _Drafting.pad,
     Ops.CONTIGUOUS: _Drafting.contiguous,
+    Ops.TAKE: _Drafting.take,
     Ops.RESULT: _Drafting.result,
     Ops.REDUCE: _Drafting.reduce,
     Ops.OP: _Drafting.named,

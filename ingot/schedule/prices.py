@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ingot.ir.node import UOp
-from ingot.ir.opcode import ELEMENTWISE, Ops
+from ingot.ir.opcode import ELEMENTWISE, REGION, Ops
 from ingot.kernel.structure import DEAR
 from ingot.target import Costs
 
@@ -41,7 +41,7 @@ class Prices:
                 else 0.0
             )
             for source in here.src:
-                if source not in seen:
+                if source not in seen and source.op not in REGION:
                     seen.add(source)
                     stack.append(source)
         return total if not stack else float("inf")

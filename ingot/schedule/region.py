@@ -26,26 +26,25 @@ class Region:
 
 def region_of(node: UOp, stored: Container[UOp]) -> Region:
     """The nodes that the kernel of `node` computes."""
-    inside: set[UOp] = set()
-
-    def enters(u: UOp) -> bool:
-        if u is not node and (u.op in LEAVES or u in stored):
-            return False
-        inside.add(u)
-        return True
-
     leaves: dict[UOp, UOp] = {}
     became: dict[UOp, UOp] = {}
     size = 0
-    for u in node.toposort(enters):
-        if u not in inside:
+    stack = [node]
+    while stack:
+        u = stack.pop()
+        if u in became:
+            continue
+        if u is not node and (u.op in LEAVES or u in stored):
             param = uop(Ops.PARAM, u.dtype, _dims(u.shape), ParamArg(len(leaves)))
             became[u] = leaves[u] = param
-            continue
-        size += u.op in ELEMENTWISE
-        src = tuple([became[s] for s in u.src])
-        same = src == u.src
-        became[u] = u if same else uop(u.op, u.dtype, src, u.arg, u.tag)
+        elif any(s not in became for s in u.src):
+            stack.append(u)
+            stack.extend(u.src[::-1])
+        else:
+            size += u.op in ELEMENTWISE
+            src = tuple([became[s] for s in u.src])
+            same = src == u.src
+            became[u] = u if same else uop(u.op, u.dtype, src, u.arg, u.tag)
     return Region(became[node], leaves, became, size)
 
 

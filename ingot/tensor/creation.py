@@ -1,4 +1,7 @@
-"""Tensors out of nothing. In: shapes, numbers, arrays. Out: tensors; none but those of arrays need memory yet."""
+"""Tensors out of nothing, out of data, and out of chance. In: shapes, numbers, arrays. Out: tensors.
+
+Every function here is also a class method (`ig.ones` is `Tensor.ones`). None but those of data need memory.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,79 @@ from typing import Any
 
 import numpy as np
 
-from ingot.errors import DTypeError
-from ingot.ir.dtype import DType, Scalar
+from ingot.errors import ArgumentError, DTypeError
 from ingot.ir.node import UOp
-from ingot.ops import creation
-from ingot.ops.movement import Sizes
-from ingot.ops.promotion import DEFAULT_FLOAT, resolve
-from ingot.tensor.handle import Array, array_node
+from ingot.tensor.creators import Type
+from ingot.tensor.device import check_device
+from ingot.tensor.foreign import borrowed, is_dense
+from ingot.tensor.generator import Generator, initial_seed, manual_seed, seed
+from ingot.tensor.handle import Array, Value, array_node, node
 from ingot.tensor.tensor import Tensor
 
-Type = DType | str | None
+__all__ = [
+    "Generator",
+    "Variable",
+    "arange",
+    "as_tensor",
+    "bernoulli",
+    "empty",
+    "empty_like",
+    "exponential",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "full_like",
+    "glorot_normal",
+    "glorot_uniform",
+    "initial_seed",
+    "is_tensor",
+    "kaiming_normal",
+    "kaiming_uniform",
+    "linspace",
+    "logspace",
+    "manual_seed",
+    "multinomial",
+    "normal",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "scaled_uniform",
+    "seed",
+    "tensor",
+    "truncated_normal",
+    "uniform",
+    "xavier_normal",
+    "xavier_uniform",
+    "zeros",
+    "zeros_like",
+]
 
 
-def tensor(data: Any, dtype: Type = None) -> Tensor:
+def tensor(
+    data: Any,
+    dtype: Type = None,
+    *,
+    requires_grad: bool = False,
+    device: str | None = None,
+    name: str | None = None,
+) -> Tensor:
     """A tensor with a copy of the data: numbers, lists of numbers, a NumPy array, a tensor."""
-    return Tensor(data, dtype)
+    return Tensor(data, dtype, requires_grad, name, device)
 
 
 def from_numpy(array: Array) -> Tensor:
-    """A tensor over the array's own memory: writing to the array changes the tensor. A slice with gaps is copied."""
+    """A tensor over the array's own memory. A slice with gaps is copied.
+
+    What is computed from it after the array was written to sees the new contents; what had been computed before keeps
+    its value, and so does a copy: `ig.tensor(array)`.
+    """
     if not isinstance(array, np.ndarray):
         raise DTypeError(
             f"from_numpy: {type(array).__name__} is no NumPy array",
@@ -33,52 +90,57 @@ def from_numpy(array: Array) -> Tensor:
     return Tensor.of(array_node(array, borrow=True))
 
 
-def full(shape: Sizes, value: Scalar, dtype: Type = None) -> Tensor:
-    """`value` everywhere."""
-    return Tensor.of(creation.full(shape, value, _type(dtype)))
-
-
-def zeros(shape: Sizes, dtype: Type = None) -> Tensor:
-    """0 everywhere."""
-    return full(shape, 0, dtype or DEFAULT_FLOAT)
-
-
-def ones(shape: Sizes, dtype: Type = None) -> Tensor:
-    """1 everywhere."""
-    return full(shape, 1, dtype or DEFAULT_FLOAT)
-
-
-def full_like(x: Tensor, value: Scalar, dtype: Type = None) -> Tensor:
-    """`value` everywhere, in the shape and type of x."""
-    return full(x.shape, value, dtype or x.dtype)
-
-
-def zeros_like(x: Tensor, dtype: Type = None) -> Tensor:
-    """0 everywhere, in the shape and type of x."""
-    return full_like(x, 0, dtype)
-
-
-def ones_like(x: Tensor, dtype: Type = None) -> Tensor:
-    """1 everywhere, in the shape and type of x."""
-    return full_like(x, 1, dtype)
-
-
-def arange(
-    start: Scalar, stop: Scalar | None = None, step: Scalar = 1, dtype: Type = None
+def from_dlpack(
+    x: Any, /, *, device: str | None = None, copy: bool | None = None
 ) -> Tensor:
-    """start, start + step, ... before stop; one number alone is the stop."""
-    first, last = (0, start) if stop is None else (start, stop)
-    return Tensor.of(creation.arange(first, last, step, _type(dtype)))
+    """A tensor over the memory of anything that speaks DLPack: NumPy, torch, JAX, CuPy on the CPU, ...
+
+    The memory stays alive as long as the tensor does. Writing to it on the other side is as writing to the array of
+    `from_numpy`. `copy=True` takes a copy. Memory with gaps is copied in any case, or an error with `copy=False`.
+    """
+    check_device("from_dlpack", device)
+    array, dtype = borrowed(x)
+    if copy is False and not is_dense(array):
+        raise ArgumentError(
+            "from_dlpack: the memory has gaps, and a tensor has none",
+            given=f"strides of {array.strides} bytes for {array.shape}",
+            fix="leave out copy=False",
+        )
+    return Tensor.of(array_node(array, dtype, borrow=not copy))
 
 
-def eye(
-    rows: int, columns: int | None = None, diagonal: int = 0, dtype: Type = None
+def as_tensor(
+    data: Any, dtype: Type = None, *, device: str | None = None
 ) -> Tensor:
-    """1 on a diagonal, 0 elsewhere."""
-    width = rows if columns is None else columns
-    return Tensor.of(
-        creation.eye(rows, width, diagonal, _type(dtype) or DEFAULT_FLOAT)
-    )
+    """A tensor as it is, an array in its own memory, anything else as a copy."""
+    check_device("as_tensor", device)
+    if isinstance(data, np.ndarray):
+        data = from_numpy(data)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    return Tensor(data, dtype)
+
+
+def is_tensor(value: object) -> bool:
+    """The value is a tensor of Ingot."""
+    return isinstance(value, Tensor)
+
+
+def bernoulli(p: Value, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that stands at each place of p, else 0; in the type of p."""
+    return Tensor.of(node(p)).bernoulli(generator=generator)
+
+
+def multinomial(
+    weights: Value,
+    num_samples: int = 1,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Places along the last axis, drawn with probabilities in proportion to the weights that stand there."""
+    given = Tensor.of(node(weights))
+    return given.multinomial(num_samples, replacement, generator=generator)
 
 
 def Variable(name: str, low: int, high: int) -> UOp:
@@ -86,5 +148,18 @@ def Variable(name: str, low: int, high: int) -> UOp:
     return UOp.variable(name, low, high)
 
 
-def _type(dtype: Type) -> DType | None:
-    return None if dtype is None else resolve(dtype)
+full, zeros, ones, empty = Tensor.full, Tensor.zeros, Tensor.ones, Tensor.empty
+full_like, zeros_like = Tensor.full_like, Tensor.zeros_like
+ones_like, empty_like = Tensor.ones_like, Tensor.empty_like
+arange, linspace, logspace = Tensor.arange, Tensor.linspace, Tensor.logspace
+eye = Tensor.eye
+
+rand, randn, randint = Tensor.rand, Tensor.randn, Tensor.randint
+rand_like, randn_like = Tensor.rand_like, Tensor.randn_like
+randint_like = Tensor.randint_like
+uniform, normal, exponential = Tensor.uniform, Tensor.normal, Tensor.exponential
+truncated_normal, randperm = Tensor.truncated_normal, Tensor.randperm
+kaiming_uniform, kaiming_normal = Tensor.kaiming_uniform, Tensor.kaiming_normal
+xavier_uniform, xavier_normal = Tensor.xavier_uniform, Tensor.xavier_normal
+glorot_uniform, glorot_normal = Tensor.xavier_uniform, Tensor.xavier_normal
+scaled_uniform = Tensor.scaled_uniform

@@ -39,7 +39,7 @@ def defined_names(source: Source) -> set[str]:
             and (node.module or "").startswith("ingot")
         ):
             found |= {alias.asname or alias.name for alias in node.names}
-    return {name for name in found if not name.startswith("_")}
+    return {name for name in found if not name.startswith(("_", "*"))}
 
 
 def test_the_public_namespace_is_what_it_says() -> None:

@@ -11,6 +11,7 @@ from tests.architecture.sources import Source, package
 
 # From the bottom up. Units of one line know nothing of each other.
 LAYERS = (
+    ("place", "spelling"),
     ("errors",),
     ("settings",),
     ("target",),

@@ -13,7 +13,7 @@ Capture = pytest.CaptureFixture[str]
 def test_every_public_op_has_a_row(capsys: Capture) -> None:
     assert main(["ops"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["op", "takes", "kind", "says"]
+    assert lines[0].split() == ["op", "takes", "kind", "gradient", "says"]
     shown = {line.split()[0].rstrip(",") for line in lines[1:] if line}
     assert {op.name for op in public_ops()} <= shown
 

@@ -57,4 +57,12 @@ def test_an_intermediate_says_what_recomputing_costs(capsys: Capture) -> None:
 
 def test_mistakes_are_explained(capsys: Capture) -> None:
     assert main(["why", "t(3).nothing()"]) == 1
-    assert "AttributeError" in capsys.readouterr().err
+    assert "a tensor has no attribute 'nothing'" in capsys.readouterr().err
+
+
+def test_kernels_of_a_loop_are_explained(capsys: Capture) -> None:
+    program = "ig.scan(lambda c, x: (c + x @ t(3, 3).T, c * x), t(3), t(4, 3))[1]"
+    assert main(["why", program]) == 0
+    out = capsys.readouterr().out
+    assert "kernel 1 of 3: matmul\n" in out
+    assert "kernel 2 of 3: add, in a body" in out

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ingot.errors import ArgumentError, DTypeError, ShapeError
+from ingot.errors import ArgumentError, DTypeError, KernelFault, ShapeError
 from ingot.ir import dtype as dt
 from ingot.ir.interpret import interpret
 from ingot.ir.node import UOp
-from ingot.ir.opcode import AxesArg, BufferArg, OpArg, Ops, ReduceArg, WindowArg
+from ingot.ir.opcode import (
+    AssertArg,
+    AxesArg,
+    BufferArg,
+    OpArg,
+    Ops,
+    ReduceArg,
+    WindowArg,
+)
 from ingot.ir.region import (
     call,
     extern,
@@ -247,15 +256,24 @@ def test_scan_is_cumsum() -> None:
 
 
 def test_extern_and_sizes_known_late() -> None:
-    """nonzero gives as many numbers as it finds: at most 6, and SIZE_OF says how many."""
-    register_extern(
-        "interpret_test_nonzero", lambda x: np.flatnonzero(x).astype(np.int64)
-    )
+    """nonzero finds at most 6 numbers, and SIZE_OF says how many."""
+
+    def nonzero(x: Any) -> tuple[Any, Any]:
+        where = np.flatnonzero(x)
+        return np.resize(where, 6).astype(np.int64), np.int64(len(where))
+
+    register_extern("interpret_test_nonzero", nonzero)
     x = param(0, dt.float32, (6,))
-    (found,) = extern("interpret_test_nonzero", (x,), (("int64", (6,)),))
+    found, count = extern(
+        "interpret_test_nonzero", (x,), (("int64", (6,)), ("int64", ()))
+    )
+    size = size_of(count, 6)
+    visible = UOp(Ops.SHRINK, dt.int64, (found, UOp.const(dt.index, 0), size))
     given = np.array([0, 1, 0, 2, 3, 0], np.float32)
-    np.testing.assert_array_equal(interpret(found, {x: given}), [1, 3, 4])
-    assert interpret(size_of(found, 0) * 2, {x: given}) == 6
+    np.testing.assert_array_equal(interpret(visible, {x: given}), [1, 3, 4])
+    assert interpret(size * 2, {x: given}) == 6
+    with pytest.raises(KernelFault, match="computed size is 3; wanted 0 to 2"):
+        interpret(size_of(count, 2), {x: given})
     values, vectors = extern("eigh", (X,), (("float32", (4,)), ("float32", (4, 4))))
     square = np.eye(4, 6, dtype=np.float32)
     made = interpret(
@@ -287,3 +305,32 @@ def test_a_deep_chain() -> None:
     np.testing.assert_array_equal(
         interpret(node, {x: np.ones(2, np.float32)}), np.ones(2)
     )
+
+
+def test_scan_backwards_keeps_places() -> None:
+    carry, row = param(0, dt.int32), param(1, dt.int32)
+    body = function("step", (carry, row), (carry + row, carry + row))
+    xs = param(0, dt.int32, (4,))
+    given = np.array([1, 2, 3, 4], np.int32)
+    last, sums = scan(body, (UOp.const(dt.int32, 0),), (xs,), reverse=True)
+    assert interpret(sums, {xs: given}).tolist() == [10, 9, 7, 4]
+    assert interpret(last, {xs: given}) == 10
+
+
+def test_an_assertion_raises_its_error() -> None:
+    x = param(0, dt.int32)
+    effect = UOp(
+        Ops.ASSERT,
+        dt.void,
+        (x < 5, x),
+        AssertArg("ShapeError", "{0} is not below 5"),
+    )
+    guarded = UOp(Ops.AFTER, dt.int32, (x, effect)) * 2
+    assert interpret(guarded, {x: np.int32(4)}) == 8
+    with pytest.raises(ShapeError, match="7 is not below 5"):
+        interpret(guarded, {x: np.int32(7)})
+
+
+def test_padding_without_axes() -> None:
+    x = param(0, dt.float32)
+    assert interpret(UOp(Ops.PAD, dt.float32, (x,)), {x: np.float32(3)}) == 3

@@ -17,8 +17,10 @@ from ingot.ir.region import (
     param_types,
     results,
     scan,
+    shallow,
     size_of,
     sizes,
+    unchanged,
     while_,
 )
 from ingot.ir.spec import PRIMITIVE, verify
@@ -60,7 +62,8 @@ def test_scan_stacks() -> None:
 def test_extern_and_size() -> None:
     values, vectors = extern("eigh", (X,), (("float32", (4,)), ("float64", (4, 4))))
     assert (values.shape, vectors.dtype) == ((4,), dt.float64)
-    assert size_of(values, 0).dtype is dt.index
+    size = size_of(UOp.const(dt.int64, 3), 4)
+    assert (size.dtype, size.bounds) == (dt.index, (0, 4))
 
 
 def test_all_of_it_follows_the_spec() -> None:
@@ -101,3 +104,24 @@ def test_wrong_regions() -> None:
             (THREE,),
             (param(0, dt.int32, (3,)),),
         )
+
+
+def test_what_loops_leave_alone() -> None:
+    """A result that is the parameter at the same place is a value from outside."""
+    a, b, row = param(0, dt.int32), param(1, dt.int32), param(2, dt.int32)
+    xs = param(0, dt.int32, (4,))
+    body = function("body", (a, b, row), (a + row, b, b))
+    assert unchanged(scan(body, (THREE, THREE), (xs,))[0].src[0]) == {1}
+    swap = function("swap", (a, b), (b, a))
+    test = function("test", (a, b), (a < 10,))
+    assert unchanged(while_(test, swap, THREE, THREE)[0].src[0]) == frozenset()
+
+
+def test_a_function_inside_a_function_keeps_its_parameters() -> None:
+    """Both have a parameter 0 of the same type, which is the same node."""
+    first, second = param(0, dt.int32), param(1, dt.int32)
+    (inner,) = call(DOUBLE, second)
+    made = function("turned", (second, first), (inner + first,))
+    assert made.src[0].src[0].src[0].src == (DOUBLE, param(0, dt.int32))
+    assert DOUBLE in shallow(made)
+    assert DOUBLE.src[0] not in shallow(call(DOUBLE, THREE)[0])

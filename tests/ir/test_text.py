@@ -12,6 +12,7 @@ from ingot.ir.node import UOp, arena
 from ingot.ir.opcode import (
     BINARY,
     UNARY,
+    AssertArg,
     AxesArg,
     BufferArg,
     ConstArg,
@@ -19,6 +20,7 @@ from ingot.ir.opcode import (
     OpArg,
     Ops,
     ParamArg,
+    PrefixArg,
     ReduceArg,
     ValueArg,
     WindowArg,
@@ -54,6 +56,14 @@ def _reduce() -> UOp:
     inits = (UOp.const(dt.float32, -math.inf), UOp.const(dt.float32, 0.0))
     combine = (states[0].maximum(states[2]), states[1] + states[3])
     return UOp(Ops.REDUCE, dt.float32, (X, Y, *inits, *combine), ReduceArg((1,), 2))
+
+
+def _prefix() -> UOp:
+    left, right = (UOp.state(dt.float32, k) for k in range(2))
+    zero = UOp.const(dt.float32, 0.0)
+    return UOp(
+        Ops.PREFIX, dt.float32, (X, zero, left + right), PrefixArg(0, 1, True)
+    )
 
 
 def _named() -> UOp:
@@ -107,6 +117,8 @@ GRAPHS = [
     UOp(Ops.WINDOW, dt.float32, (X, UOp.const(dt.index, 3)), WindowArg(0)),
     UOp(Ops.CONTIGUOUS, dt.float32, (X,)),
     _reduce(),
+    UOp(Ops.TAKE, dt.float32, (X, param(1, dt.int64, (3,))), AxesArg((0,))),
+    _prefix(),
     _named(),
     N.bind(5),
     UOp(Ops.BIND, dt.index, (N,)),
@@ -114,7 +126,8 @@ GRAPHS = [
     UOp(Ops.ASSIGN, dt.float32, (X, Y)),
     UOp(Ops.AFTER, dt.float32, (X, UOp(Ops.ASSIGN, dt.float32, (X, Y)))),
     X.sink(Y),
-    size_of(X, 1),
+    size_of(UOp.const(dt.int64, 2), N),
+    UOp(Ops.ASSERT, dt.void, (C, N), AssertArg("ShapeError", "{0} rows")),
     *_regions(),
     (X + Y).rtag("seen").rtag(("a", 1)),
     UOp.axis(3, "row") + UOp.axis(4, extent=N),

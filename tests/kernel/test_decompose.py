@@ -26,6 +26,7 @@ FUNCTIONS: dict[Ops, Function] = {
     Ops.LOG2: np.log2,
     Ops.TANH: np.tanh,
     Ops.SIN: np.sin,
+    Ops.COS: np.cos,
     Ops.RECIP: np.reciprocal,
     Ops.SQRT: np.sqrt,
     Ops.POW: np.power,
@@ -160,7 +161,7 @@ FLOAT64 = [pytest.param(dt.float64, id="float64", marks=needs_long_double)]
 @pytest.mark.parametrize("dtype", FLOAT32 + FLOAT64)
 @pytest.mark.parametrize(
     "op",
-    [op for op in FUNCTIONS if op not in (Ops.SIN, Ops.POW)],
+    [op for op in FUNCTIONS if op not in (Ops.SIN, Ops.COS, Ops.POW)],
     ids=lambda op: op.name,
 )
 def test_functions(op: Ops, dtype: dt.DType) -> None:
@@ -201,8 +202,33 @@ def test_sin_of_large_angles(angle: float, wanted: float) -> None:
     np.testing.assert_allclose(got, [wanted, -wanted], rtol=2e-7)
 
 
-def test_sin_of_a_float64_beyond_reach_is_nan() -> None:
-    assert np.isnan(computed(Ops.SIN, dt.float64, np.array([1e200]))).all()
+def angles(count: int) -> Array:
+    """Of every size, and as near to multiples of pi / 2 as numbers come."""
+    rng = np.random.default_rng(5)
+    wide = 10 ** rng.uniform(-8, 308, count)
+    near = np.round(10 ** rng.uniform(0, 15, count)) * (np.pi / 2)
+    return np.concatenate([wide, -wide, near, np.nextafter(near, 0)])
+
+
+@pytest.mark.parametrize(
+    ("op", "function"), [(Ops.SIN, math.sin), (Ops.COS, math.cos)]
+)
+def test_sin_and_cos_of_every_float64(
+    op: Ops, function: Callable[[float], float]
+) -> None:
+    check(op, dt.float64, np.vectorize(function), angles(20000))
+
+
+def test_the_float64_that_is_nearest_to_an_odd_number_of_quarter_turns() -> None:
+    (got,) = computed(
+        Ops.COS, dt.float64, np.array([6381956970095103.0 * 2.0**797])
+    )
+    assert got == -4.68716592425462761112e-19
+
+
+def test_cos_of_float32() -> None:
+    values = sample(dt.float32)
+    check(Ops.COS, dt.float32, np.cos, values[~(np.abs(values) > 1e9)])
 
 
 def exact_erf(x: Array) -> Array:

@@ -42,20 +42,47 @@ def product(m: int, k: int, n: int) -> UOp:
     return linear(given(0, m, k), given(1, k, n), given(2, n))
 
 
-def convolution(*image: int) -> UOp:
+def convolution(*image: int, stride: int = 1) -> UOp:
     return apply(
         "conv2d",
         given(0, *image),
         given(1, 5, image[1], 3, 2),
         given(2, 5),
         padding=1,
+        stride=stride,
     )
+
+
+def dots(m: int, k: int, n: int) -> UOp:
+    """Rows by rows: both operands lie along what is summed."""
+    turned = UOp(Ops.PERMUTE, dt.float32, (given(1, n, k),), AxesArg((1, 0)))
+    return apply("matmul", given(0, m, k), turned)
 
 
 PROGRAMS: dict[str, Callable[[], UOp]] = {
     "chain": lambda: apply("tanh", apply("multiply", given(0, 5, 67), 1.5)),
     "chain of a part": lambda: (
         apply("exp", given(0, 5, 67)) + apply("exp", given(1, 5, 67))
+    ),
+    "product beside a table": lambda: apply(
+        "multiply",
+        apply("matmul", given(0, 3, 5, 7), given(1, 7, 19)),
+        given(2, 5, 19),
+    ),
+    "product for a batch": lambda: apply(
+        "multiply",
+        given(2, 3, 5, 19),
+        apply("matmul", given(0, 5, 7), given(1, 7, 19)),
+    ),
+    "product for a large batch": lambda: apply(
+        "multiply",
+        given(2, 2, 150, 70),
+        apply("matmul", given(0, 150, 7), given(1, 7, 70)),
+    ),
+    "transpose beside a column": lambda: apply(
+        "multiply",
+        apply("permute", given(0, 19, 35), (1, 0)),
+        given(1, 35, 1),
     ),
     "transpose": lambda: permuted(given(0, 19, 35), 1, 0),
     "transpose of blocks": lambda: permuted(given(0, 3, 5, 18), 2, 0, 1),
@@ -73,6 +100,12 @@ PROGRAMS: dict[str, Callable[[], UOp]] = {
     "linear": lambda: product(11, 13, 61),
     "narrow linear": lambda: product(9, 6, 5),
     "deep linear": lambda: product(2, 1030, 3),
+    "deep linear of some rows": lambda: product(17, 131, 36),
+    "deep linear of few rows": lambda: product(3, 131, 36),
+    "linear of many rows": lambda: product(150, 5, 40),
+    "dots": lambda: dots(7, 37, 41),
+    "dots of few columns": lambda: dots(50, 19, 3),
+    "dots of many": lambda: dots(140, 9, 35),
     "a product of nothing": lambda: product(3, 0, 5),
     "linear summed": lambda: apply("sum", product(9, 7, 53)),
     "batched product": lambda: apply(
@@ -82,6 +115,8 @@ PROGRAMS: dict[str, Callable[[], UOp]] = {
         "matmul", given(0, 5, 7), given(1, 3, 7, 18)
     ),
     "convolution": lambda: convolution(2, 3, 6, 9),
+    "convolution of every other": lambda: convolution(1, 2, 9, 40, stride=2),
+    "convolution of every third": lambda: convolution(2, 2, 7, 20, stride=3),
     "attention": lambda: attention(1, 2, 21, 9),
     "causal attention": lambda: attention(1, 1, 70, 5, causal=True),
 }

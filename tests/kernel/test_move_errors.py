@@ -118,6 +118,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         ),
         "bind io to chunk: its last tile is peeled",
     ),
+    "edge: a loop that is not unrolled": (
+        lambda: edge(tiled(copy()), "ii", Edge.CLAMP),
+        "edge: ii is loop; clamp unrolled loops",
+    ),
     "edge: a loop of many threads": (
         lambda: edge(bind(tiled(copy()), "io", LoopKind.CHUNK), "io", Edge.PEEL),
         "edge: loop io is bound to chunk",

@@ -20,13 +20,14 @@ from ingot.kernel.moves import (
     group,
     reorder,
     split,
+    uncached,
     unroll,
     vector,
 )
 from ingot.kernel.nest import Edge, Kernel, Reduce
 from ingot.kernel.pipeline import pipeline
 from ingot.kernel.reduction import hold, online, rfactor
-from ingot.kernel.specialise import at_most, multiple_of, predicate
+from ingot.kernel.specialise import at_most, equal_to, multiple_of, predicate
 from ingot.kernel.staging import compute_at, layout, share, stage
 from ingot.kernel.tree import build
 from tests.kernel.execute import built, interpret
@@ -188,6 +189,29 @@ MOVES: dict[str, Drawn] = {
         for io in range((n + 3)//4):  # chunk
           for ii in range(min(4, n - io*4)):
             p1[io*4 + ii] = p0[io*4 + ii]""",
+    ),
+    "edge that clamps": Drawn(
+        "copy",
+        lambda k: edge(unroll(tiled(k), "ii"), "ii", Edge.CLAMP),
+        """\
+        for io in range((n + 3)//4):
+          for ii in range(4):  # unroll
+            p1[io*4 + ii] = p0[io*4 + min(ii, min(4, n - io*4) - 1)] if ii < min(4, n - io*4)""",
+    ),
+    "uncached": Drawn(
+        "copy",
+        lambda k: uncached(k, "out"),
+        """\
+        for i in range(n):
+          p1[i] = p0[i]""",
+    ),
+    "equal_to": Drawn(
+        "copy",
+        lambda k: equal_to(k, k.loop("i").extent, 13),
+        """\
+        for i in range(13):
+          p1[i] = p0[i]""",
+        fits=lambda sizes: sizes["n"] == 13,
     ),
     "edge": Drawn(
         "copy",
@@ -484,3 +508,4 @@ def test_guards_say_what_a_move_relies_on() -> None:
     n = copy.loop("i").extent
     assert multiple_of(copy, n, 4).guards == ((n % 4).eq(0),)
     assert at_most(copy, "i", 16).guards == (n < 17,)
+    assert equal_to(copy, n, 3).guards == (n.eq(3),)

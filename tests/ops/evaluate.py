@@ -63,14 +63,31 @@ def built(op: Op, arguments: Sequence[Any], attrs: Any) -> tuple[UOp, Inputs]:
     return node, inputs
 
 
+def results_of(
+    op: Op, arguments: Sequence[Any], attrs: Any
+) -> tuple[tuple[UOp, ...], Inputs]:
+    """One node per result."""
+    inputs = Inputs()
+    return op.results(*(inputs.operand(a) for a in arguments), **attrs), inputs
+
+
+def wanted_results(op: Op, arguments: Sequence[Any], attrs: Any) -> tuple[Any, ...]:
+    """What the reference says of each result."""
+    if not op.several:
+        return (wanted(op, arguments, attrs),)
+    with np.errstate(all="ignore"):
+        found = op.ref(*map(_widened, arguments), **attrs)
+    return tuple(np.asarray(part) for part in found)
+
+
+def _widened(value: Any) -> Any:
+    return _as_array(value, "float64") if isinstance(value, np.ndarray) else value
+
+
 def wanted(op: Op, arguments: Sequence[Any], attrs: Any) -> Any:
     """What the reference says, from inputs widened to float64."""
-    wide = [
-        _as_array(a, "float64") if isinstance(a, np.ndarray) else a
-        for a in arguments
-    ]
     with np.errstate(all="ignore"):
-        return np.asarray(op.ref(*wide, **attrs))
+        return np.asarray(op.ref(*map(_widened, arguments), **attrs))
 
 
 def error_in_ulp(got: Any, want: Any, normwise: bool) -> float:

@@ -15,7 +15,7 @@ from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
 from ingot.kernel import decompose, moves
 from ingot.ops.op import REGISTRY
-from ingot.pipeline import bind, stages
+from ingot.pipeline import flatten, stages
 from ingot.pipeline.bisect import Finding, bisect
 from ingot.pipeline.compare import difference
 from ingot.render import llvm_text
@@ -158,7 +158,7 @@ def test_a_wrong_memory_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     def arrange(values: Mapping[object, Interval]) -> tuple[dict[object, int], int]:
         return dict.fromkeys(values, 0), 1 << 20
 
-    monkeypatch.setattr(bind, "arrange", arrange)
+    monkeypatch.setattr(flatten, "arrange", arrange)
     x = tensor(4, 6)
     one, two = (x @ x.T), (x.T @ x)
     finding = found(one @ one @ x @ two)

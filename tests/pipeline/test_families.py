@@ -104,6 +104,13 @@ def test_another_shape_compiles_nothing(name: str, session: Session) -> None:
     assert session.forge().compiled == before
 
 
+def test_few_rows_do_not_run_what_was_made_for_many(session: Session) -> None:
+    run("linear", 300, 64)
+    before = session.forge().compiled
+    run("linear", 8, 64)
+    assert session.forge().compiled == before + 1
+
+
 def test_numbers_are_arguments(session: Session) -> None:
     x = ig.from_numpy(floats(10, 10))
     (x * 1.25 + 0.75).realize()

@@ -34,7 +34,7 @@ def test_silence_is_the_default(printed: Printed) -> None:
 
 def test_1_a_line_a_schedule(printed: Printed) -> None:
     (line,) = printed(1)
-    wanted = r"scheduled 1 kernels in \d+\.\d\d ms \| CACHE MISS \| [0-9a-f]{12} \| test_report\.py:\d+"
+    wanted = r"scheduled 1 kernels in \d+\.\d\d ms \| CACHE MISS \| [0-9a-f]{12} \| \S*test_report\.py:\d+"
     assert re.fullmatch(wanted, line)
     (again,) = printed(1)
     assert "| cache hit |" in again

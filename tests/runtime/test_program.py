@@ -535,6 +535,22 @@ def test_profile_names_the_slow_command(kernels: Kernels, pool: Pool) -> None:
     assert times["slow"] > 100_000
 
 
+def test_observing_a_run_gives_its_cells(kernels: Kernels, pool: Pool) -> None:
+    """They begin with 0, whatever runs before have left."""
+    builder = ProgramBuilder()
+    turns, left, top = builder.cell(), builder.cell(), builder.label()
+    builder.set(left, 5)
+    builder.place(top)
+    builder.add(turns, 1)
+    builder.add(left, -1)
+    builder.branch_if_nonzero(left, top)
+    program = builder.finish(pool)
+    program.run()
+    seen = program.observe()
+    assert [seen.cells[cell.number] for cell in (turns, left)] == [5, 0]
+    assert len(seen.times) == len(program.labels)
+
+
 def test_words_of_floats() -> None:
     assert float64_word(-0.0) == -(1 << 63)
     assert float64_word(1.0) == 0x3FF0 << 48

@@ -1,0 +1,1 @@
+"""The extensions of the array API standard, each a namespace of its own: `ig.linalg`, `ig.fft`."""

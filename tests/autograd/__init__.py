@@ -1,0 +1,1 @@
+"""Gradients against finite differences and against PyTorch."""
