@@ -203,7 +203,7 @@ primitive(
     bad_samples=(
         (
             sample(floats(2, 3), floats(2, 4)),
-            "maximum: shapes (2, 3) and (2, 4) do not broadcast",
+            "clip: shapes (2, 3) and (2, 4) do not broadcast",
         ),
     ),
     aliases=("clamp",),

@@ -117,7 +117,8 @@ def test_bad_samples_say_what_is_wrong(
 def test_declarations_are_complete(op: Op) -> None:
     assert op.doc, f"{op.name} has no docstring"
     assert op.doc.endswith((".", ")")) or "." in op.doc
-    assert op.samples or op.basic
+    # What a function with its own gradient computes, its user says.
+    assert op.samples or op.basic or op.name == "custom_gradient"
     for alias in op.aliases:
         assert alias not in REGISTRY
 

@@ -27,7 +27,7 @@ def t(*shape: int) -> ig.Tensor:
         (ig.softmax(t(61, 3), axis=-1), "softmax"),
         (ig.relu(t(61, 4) @ t(4, 5) + t(5)), "relu_add_matmul"),
         (t(61, 6).sum(axis=0), "sum"),
-        (t(61, 7).max(axis=0), "max"),
+        (ig.max(t(61, 7), axis=0), "max"),
         (t(61, 8).argmax(axis=0), "argmax"),
         (t(61, 9).T.contiguous(), "permute"),
         (ig.zeros((61, 10)), "fill"),
