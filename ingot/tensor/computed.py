@@ -66,7 +66,12 @@ def is_missing(node: UOp) -> bool:
 def over_memory(roots: Sequence[UOp]) -> list[UOp]:
     """The same programs, reading what has been computed before."""
     found = {node: _evaluated.get(node) for node in pending_below(roots)}
-    known = {node: memory for node, memory in found.items() if memory is not None}
+    known = {
+        node: memory
+        for node, memory in found.items()
+        # A number stays one: the same node may be where a reduction starts.
+        if memory is not None and node.op is not Ops.CONST
+    }
     if not known:
         return list(roots)
     # A function is closed: what it computes of constants is its own, though it may be the same node.

@@ -12,8 +12,8 @@ import ingot as ig
 from ingot.ir.node import live_nodes
 from ingot.ir.opcode import Ops
 from ingot.ir.region import shallow
-from ingot.pipeline.normalise import normalise
 from ingot.pipeline.evaluation import Runner
+from ingot.pipeline.normalise import normalise
 
 RNG = np.random.default_rng(11)
 
