@@ -385,14 +385,3 @@ def test_building_is_cheap() -> None:
     for _ in range(10_000):
         x = x + y
     assert time.process_time() - start < 0.4
-
-
-def test_a_number_that_was_evaluated_stays_a_number_for_others() -> None:
-    """The start of a sum is the same node as a tensor of one zero, which may lie in memory by then."""
-    zero = ig.zeros(())
-    held = zero.uop
-    assert zero.item() == 0.0
-    x = ig.tensor(np.arange(57, dtype=np.float32))
-    total = x.sum()
-    assert held in total.uop.toposort()
-    assert total.item() == 57 * 28
