@@ -71,12 +71,8 @@ class Compiler:
             hashlib.sha256(f"{self.target.key()}\n{text}".encode()).hexdigest()
             for text in forged.sources
         ]
-        # Whoever looks at times waits for the objects; all others meet them when a program is bound.
-        make = (
-            self.library.functions if report.level >= 2 else self.library.announce
-        )
         for module, text in zip(modules, forged.sources, strict=True):
-            make(module, partial(str, text))
+            self.library.functions(module, partial(str, text))
         work.seconds["object"] = time.perf_counter() - started
         self._tell(forged, name, work, report)
         member = describe(modules, forged.plan, forged.built)

@@ -20,7 +20,7 @@ from ingot.pipeline.report import Report
 from ingot.pipeline.store import Store
 from ingot.runtime.cache import ObjectCache
 from ingot.runtime.library import Library
-from ingot.runtime.pool import Pool, announce_native
+from ingot.runtime.pool import Pool
 from ingot.settings import Codegen, settings
 from ingot.target import host, load_costs
 
@@ -65,7 +65,6 @@ class Forge:
 
     def compiler(self) -> Compiler:
         if self._compiler is None:
-            announce_native(self.library)
             self._compiler = _compiler()(self.library, self.codegen, self.costs)
         return self._compiler
 

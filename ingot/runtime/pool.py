@@ -30,7 +30,7 @@ from ingot.runtime.layout import (
 from ingot.runtime.library import Library
 from ingot.runtime.pages import HUGE_PAGE, map_huge_pages, map_pages, round_up, view
 
-__all__ = ["Pool", "Tuning", "announce_native"]
+__all__ = ["Pool", "Tuning"]
 
 _FUTEX_WAKE_PRIVATE = 129
 _EVERYBODY = 0x7FFFFFFF
@@ -244,21 +244,9 @@ def libc_address(name: str) -> int:
     return ctypes.cast(getattr(_libc, name), ctypes.c_void_p).value or 0
 
 
-def announce_native(library: Library) -> None:
-    """A pool will be made: its code, if it is not on disk, is compiled meanwhile."""
-    key, text = _native_module(library)
-    library.announce(key, lambda: text, _EFFORT)
-
-
-def _native_module(library: Library) -> tuple[str, str]:
-    """(key, LLVM IR)"""
+def _native_functions(library: Library) -> "dict[str, int]":
     text = native_text(library.target.triple.partition("-")[0])
     key = sha256(f"executor {library.target.key()}\n{text}".encode()).hexdigest()
-    return key, text
-
-
-def _native_functions(library: Library) -> "dict[str, int]":
-    key, text = _native_module(library)
     return dict(library.functions(key, lambda: text, _EFFORT))
 
 
