@@ -3,6 +3,7 @@
 #   make bench ARGS="gemm1024 --threads 1"
 #   make test                          all tests
 #   make test ARGS="tests/ir -x"
+#   make fuzz ARGS="1000 7"            random programs: how many, from which seed
 #   make lint                          ruff and mypy
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(shell cksum < pyproject.toml | tr -d ' ')
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test lint clean
+.PHONY: help bench test fuzz lint clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -29,6 +30,9 @@ bench: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n auto $(ARGS)
+
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz.check $(or $(ARGS),200)
 
 lint: $(STAMP)
 	$(BIN)/ruff check

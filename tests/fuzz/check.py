@@ -31,7 +31,7 @@ def fault(program: Program) -> str:
     for got, want, root in zip(found, wanted, program.roots, strict=True):
         problem = difference(got, want)
         if problem:
-            return f"step {root} ({program.steps[root].op}): {problem}"
+            return f"{program.steps[root].op}: {problem}"
     return ""
 
 

@@ -212,9 +212,10 @@ def _tamed(value: Array) -> Array:
 
 
 def is_wild(value: Array) -> bool:
-    if value.dtype.kind != "f" or not value.size:
+    if value.dtype.kind != "f":
         return False
-    return not np.nanmax(np.abs(value), initial=0) <= LARGEST
+    known = value[~np.isnan(value)]
+    return bool(np.max(np.abs(known), initial=0) > LARGEST)
 
 
 def tensors(program: Program) -> list[Tensor]:
