@@ -327,11 +327,17 @@ class _Graph:
         others = set(made.reductions.values()) - {inside}
         nodes = {new: old for old, new in region.became.items()}
         for new in (inside, *(u for u in region.became.values() if u in others)):
-            reduction = nodes[new]
-            for choice in (self.epilogue(reduction), reduction):
-                if choice not in stored:
-                    return choice
+            for value in self._values(nodes[new]):
+                for choice in (self.epilogue(value), value):
+                    if choice not in stored:
+                        return choice
         raise AssertionError("every reduction of a kernel is stored")
+
+    def _values(self, reduction: UOp) -> Sequence[UOp]:
+        """What can be stored of a reduction: itself, or those of its results that are read."""
+        if reduction.dtype is not dt.void:
+            return (reduction,)
+        return [u for u in self.readers[reduction] if u.op is Ops.RESULT]
 
     def epilogue(self, node: UOp) -> UOp:
         """The last elementwise node that only this reduction leads to: what a stored reduction stores."""
