@@ -292,17 +292,18 @@ def _of_rank(ref: Callable[..., Any], count: int) -> Callable[..., Any]:
     return lambda x, **attrs: ref(x, count=count, **attrs)
 
 
-def _mean_of(seen: Any, count_include_pad: bool = True) -> Any:
-    return seen.mean(-1) if count_include_pad else np.nanmean(seen, -1)
+def _sum_of(seen: Any) -> Any:
+    return seen.sum(-1)
 
 
 def _mean_ref(count: int) -> Callable[..., Any]:
-    """A border that does not count is NaN here."""
+    """The sum of a window by how many of its elements count: all, or those of the image."""
 
     def ref(x: Any, count_include_pad: bool = True, **attrs: Any) -> Any:
-        outside = 0.0 if count_include_pad else np.nan
-        fold = _by_window(_mean_of, outside)
-        return fold(x, count=count, count_include_pad=count_include_pad, **attrs)
+        fold = _by_window(_sum_of, 0.0)
+        border = 1.0 if count_include_pad else 0.0
+        counted = _by_window(_sum_of, border)(np.ones_like(x), count=count, **attrs)
+        return fold(x, count=count, **attrs) / counted
 
     return ref
 
