@@ -69,11 +69,17 @@ def over_memory(roots: Sequence[UOp]) -> list[UOp]:
     known = {
         node: memory
         for node, memory in found.items()
-        # A number stays one: the same node may be where a reduction starts.
-        if memory is not None and node.op is not Ops.CONST
+        if memory is not None and not _is_number(node)
     }
     if not known:
         return list(roots)
     # A function is closed: what it computes of constants is its own, though it may be the same node.
     known |= {node: node for node in found if node.op is Ops.FUNCTION}
     return list(substitute(UOp(Ops.SINK, dt.void, tuple(roots)), known).src)
+
+
+def _is_number(node: UOp) -> bool:
+    """One number, or one that is repeated: it stays one, for the same node may be where a reduction starts."""
+    while node.op in (Ops.RESHAPE, Ops.EXPAND):
+        node = node.src[0]
+    return node.op is Ops.CONST

@@ -26,7 +26,13 @@ def fault(program: Program) -> str:
         made = tensors(program)
         evaluate(*made)
         found = [t.numpy() for t in made]
-    except (IngotError, AssertionError, LookupError, TypeError, ValueError) as error:
+    except (
+        IngotError,
+        AssertionError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
     for got, want, root in zip(found, wanted, program.roots, strict=True):
         problem = difference(got, want)
