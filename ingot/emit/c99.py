@@ -148,6 +148,8 @@ class C99(Language):
     def constant(self, node: UOp) -> Code:
         value, kind = node.value, node.dtype
         if not isinstance(value, float):
+            if int(value) == -(1 << 63):
+                return Code("INT64_MIN")  # C has no literal for it
             text = str(int(value))
             wide = abs(int(value)) > 0x7FFFFFFF
             text += "LL" if wide else ""

@@ -17,11 +17,20 @@ from ingot.emit.c_interface import (
     SELF_CHECK_SIZE,
     Interface,
     checked,
+    checking,
     cname,
     limits,
     main,
 )
-from ingot.emit.c_program import Call, Launch, Program, Variant, port_slot, program
+from ingot.emit.c_program import (
+    Call,
+    Check,
+    Launch,
+    Program,
+    Variant,
+    port_slot,
+    program,
+)
 from ingot.emit.generator import CodeGenerator
 from ingot.emit.plain_section import PlainSection
 from ingot.emit.self_check import expected
@@ -44,14 +53,13 @@ PRAGMAS = """\
 #pragma GCC optimize("fp-contract=off")
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif"""
-INTRINSICS = "#if defined(__x86_64__)\n#include <immintrin.h>\n#endif"
 
 
 class CGenerator(CodeGenerator):
     """Models as C11."""
 
     target = "c"
-    honours = frozenset({"optimize", "generate_header", "use_simd", "precision"})
+    honours = frozenset({"generate_header", "use_simd"})
 
     def source(self, graph: Graph) -> str:
         return CFile(checked(graph), use_simd=self.options.use_simd).text()
@@ -163,7 +171,10 @@ class Section:
             "    (void)scratch;",
         ]
         for number, call in enumerate(self.program.calls):
-            lines += self._call(number, call)
+            if isinstance(call, Check):
+                lines += checking(self._address(call.flag))
+            else:
+                lines += self._call(number, call)
         return "\n".join([*lines, "    return 0;", "}"])
 
     def _call(self, number: int, call: Call) -> list[str]:

@@ -82,7 +82,7 @@ class Interface:
         shapes += [f"{n} {show(u.shape)}" for n, u in self.graph.outputs.items()]
         parts.append(f"/* {', '.join(shapes)}{limits}.")
         parts.append(
-            "   Returns 0, 1 for a missing pointer, 2 for a size out of range. */"
+            "   Returns 0, 1 for a missing pointer, 2 for a size out of range, 3 for an index out of range. */"
         )
         parts.append(f"int {self.name}_forward({self.parameters()});")
         return "\n".join(parts)
@@ -142,6 +142,11 @@ class Interface:
                 "        return 2;",
             ]
         return lines
+
+
+def checking(flag: str) -> list[str]:
+    """Leave with a code where a flag is not set."""
+    return [f"    if (!*(const bool *)({flag}))", "        return 3;"]
 
 
 def checked(graph: Graph) -> Graph:

@@ -10,17 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
+from ingot.errors import ArgumentError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import (
     ELEMENTWISE,
     MOVEMENT,
+    REGION,
     KernelArg,
     OpArg,
     Ops,
     ParamArg,
+    ResultArg,
     VarArg,
 )
+from ingot.ir.region import shallow
 from ingot.ir.rewrite import substitute
 from ingot.ir.shape import product
 from ingot.kernel.launches import Built
@@ -28,6 +32,7 @@ from ingot.model.graph import Graph
 from ingot.ops.lower import lower_all
 from ingot.pipeline import stages
 from ingot.schedule.family import Family
+from ingot.schedule.fuse import Effect
 from ingot.schedule.label import label
 from ingot.schedule.memory import Interval, arrange
 from ingot.schedule.nests import Draft
@@ -68,11 +73,21 @@ class Call(NamedTuple):
     variants: tuple[Variant, ...]
 
 
+class Check(NamedTuple):
+    """A stored flag that has to be true: an index is in range."""
+
+    flag: UOp
+
+    @property
+    def values(self) -> tuple[UOp, ...]:
+        return (self.flag,)
+
+
 @dataclass(frozen=True)
 class Program:
-    """Calls in order. `offsets`: where values between calls lie in the arena; temporaries by (call, number)."""
+    """Calls and checks in order. `offsets`: where values between calls lie in the arena; temporaries by (call, number)."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[Call | Check, ...]
     outputs: tuple[UOp, ...]
     offsets: Mapping[object, int]
     arena: int
@@ -94,18 +109,49 @@ def program(
     takes functions such as exp apart as well, for a language without a library.
     """
     work = stages.Work(target, Codegen(noopt=plain), language="c")
-    sink = graph.sink
+    sink = inlined(graph.sink)
     if plain:
         sink = lower_all(sink, keeps=lambda name: name not in STREAMED)
         sink = simple_products(sink) if fuse else apart(sink)
     fusion = stages.fused(sink, work)
     calls = tuple(
-        _call(draft, fusion.reasons, graph, work, n, lowest)
-        for n, draft in enumerate(fusion.drafts)
+        _check(step)
+        if isinstance(step, Effect)
+        else _call(step, fusion.reasons, graph, work, n, lowest)
+        for n, step in enumerate(fusion.steps)
     )
     lives, scratch = _memory(calls, fusion.roots, most)
     offsets, arena = arrange(lives)
     return Program(calls, tuple(fusion.roots), offsets, arena, scratch)
+
+
+def inlined(sink: UOp) -> UOp:
+    """The same graph with calls written out; loops and branches, which these targets cannot say yet, are refused."""
+    after: dict[UOp, UOp] = {}
+    for node in shallow(sink):
+        if node.op in REGION - {Ops.CALL}:
+            raise ArgumentError(
+                f"this target cannot say {node.op.name} yet",
+                fix="emit the body as a model of its own, and loop around it",
+            )
+        if node.op is Ops.RESULT and node.src[0].op is Ops.CALL:
+            function, *args = (after.get(s, s) for s in node.src[0].src)
+            result = inlined(function.src[cast(ResultArg, node.arg).index])
+            slots = {
+                u: args[port_slot(u)]
+                for u in result.toposort()
+                if u.op is Ops.PARAM
+            }
+            after[node] = substitute(result, slots)
+        else:
+            after[node] = node.replace(src=tuple(after.get(s, s) for s in node.src))
+    return after[sink]
+
+
+def _check(step: Effect) -> Check:
+    if step.node.op is not Ops.ASSERT:
+        raise AssertionError(f"{step.node.op.name} is refused before fusion")
+    return Check(step.node.src[0])
 
 
 STREAMED = frozenset({"scaled_dot_product_attention", "grouped_query_attention"})
@@ -215,7 +261,7 @@ def _is_true(condition: UOp) -> bool:
 
 
 def _memory(
-    calls: Sequence[Call], roots: Sequence[UOp], most: Mapping[UOp, int]
+    calls: Sequence[Call | Check], roots: Sequence[UOp], most: Mapping[UOp, int]
 ) -> tuple[dict[object, Interval], int]:
     """Who lives when, and how large, in the arena; and the largest scratch."""
     limits = {v: UOp.const(dt.index, n) for v, n in most.items()}
@@ -227,7 +273,7 @@ def _memory(
                 continue
             first = lives[value].first if value in lives else number
             lives[value] = Interval(first, number, _bytes(value, limits))
-        for variant in call.variants:
+        for variant in () if isinstance(call, Check) else call.variants:
             for slot, size in enumerate(variant.temporaries):
                 known = lives.get((number, slot), Interval(number, number, 0))
                 largest = max(known.nbytes, _most(size, limits))

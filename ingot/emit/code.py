@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from ingot.ir.dtype import DType
 from ingot.ir.node import UOp
 from ingot.ir.opcode import Ops
-from ingot.ir.shape import Shape
 from ingot.ir.text import expr_text
 
 ATOM = 100  # how tightly a piece of text holds together: a name, a call
@@ -108,9 +107,6 @@ class Writing:
             return str(size.value)
         return expr_text(size)
 
-    def shape(self, shape: Shape) -> str:
-        return self.literal(tuple(shape))
-
 
 Row = Callable[[Call], Code]
 Table = Mapping[str, Row]
@@ -171,9 +167,8 @@ def template(text: str, level: int = ATOM) -> Row:
 
     def row(call: Call) -> Code:
         values = {name: call.literal(value) for name, value in call.attrs.items()}
-        near = ATOM if level == ATOM else level
         spelled = [
-            arg.at(near) if f"{{{n}}}." in text else arg.text
+            arg.at(level) if f"{{{n}}}." in text else arg.text
             for n, arg in enumerate(call.args)
         ]
         return Code(text.format(*spelled, **values), level)

@@ -60,9 +60,7 @@ class LibraryGenerator(CodeGenerator):
     ]  # how an array of numbers is written: "np.array({}, dtype={})"
     helpers: ClassVar[Mapping[str, str]]
     before: ClassVar[tuple[str, ...]] = ()  # lines above `def`
-    honours = frozenset(
-        {"optimize", "debug", "precision", "custom_operator_mappings"}
-    )
+    honours = frozenset({"optimize", "debug", "custom_operator_mappings"})
 
     def source(self, graph: Graph) -> str:
         return self.written(graph).text()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from ingot.emit.c99 import C99, TARGET
-from ingot.emit.c_interface import Interface, cname, vname
-from ingot.emit.c_program import Call, port_slot, program
+from ingot.emit.c_interface import Interface, checking, cname, vname
+from ingot.emit.c_program import Call, Check, port_slot, program
 from ingot.emit.loops import INDENT, LoopWriter
 from ingot.ir.node import UOp
 from ingot.ir.opcode import KernelArg, Ops
@@ -28,7 +28,8 @@ class PlainSection:
 
     def text(self, entry: str) -> str:
         """The functions; `entry` is the head of the one that runs them."""
-        kernels = [self._kernel(call) for call in self.program.calls]
+        calls = [c for c in self.program.calls if not isinstance(c, Check)]
+        kernels = [self._kernel(call) for call in calls]
         parts = [
             self._memory(),
             *self.language.texts.values(),
@@ -69,6 +70,9 @@ class PlainSection:
     def _driver(self, entry: str) -> str:
         lines = [entry, "{", *self.interface.checks()]
         for call in self.program.calls:
+            if isinstance(call, Check):
+                lines += checking(self._address(call.flag))
+                continue
             places = [self._address(value) for value in call.values]
             places += [vname(v) for v in self.graph.variables]
             lines.append(f"    {self._called(call)}({', '.join(places)});")

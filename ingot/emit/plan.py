@@ -10,13 +10,13 @@ import builtins
 import keyword
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from ingot.emit.code import ATOM, UNARY, Call, Code, Table, Writing
 from ingot.errors import ArgumentError
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
-from ingot.ir.opcode import OpArg, Ops
+from ingot.ir.opcode import Ops
 from ingot.ops.lower import lower_all
 from ingot.ops.words import ELEMENTWISE, Word, word
 
@@ -207,8 +207,3 @@ def spelled(name: str) -> str:
     if keyword.iskeyword(plain) or hasattr(builtins, plain):
         return f"{plain}_"
     return plain
-
-
-def op_names(sink: UOp) -> set[str]:
-    """The named operations of a graph."""
-    return {cast(OpArg, u.arg).name for u in sink.toposort() if u.op is Ops.OP}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ingot.emit.c_program import Call, program
+from ingot.emit.c_program import Call, Check, program
 from ingot.emit.code import ATOM, UNARY, Code
 from ingot.emit.generator import CodeGenerator
 from ingot.emit.loops import INDENT, Language, LoopWriter
@@ -265,7 +265,7 @@ class PythonGenerator(CodeGenerator):
     """Models as plain Python."""
 
     target = "python"
-    honours = frozenset({"optimize", "precision"})
+    honours = frozenset({"optimize"})
 
     def source(self, graph: Graph) -> str:
         return _Module(graph, self.options.optimize).text()
@@ -293,7 +293,10 @@ class _Module:
         weights = ["weights"] if graph.of(Kind.PARAMETER) else []
         lines = [f"def model_forward({', '.join([*inputs, *weights])}):"]
         body = [f'"""{self._says()}"""', *self._sizes(), *self._flattened()]
-        body += [self._call(call) for call in self.program.calls]
+        for call in self.program.calls:
+            body += (
+                self._check(call) if isinstance(call, Check) else [self._call(call)]
+            )
         returned = ", ".join(
             f"nested({self.names[u]}, {self._shape(u)})"
             for u in self.program.outputs
@@ -340,6 +343,13 @@ class _Module:
         sizes = [expr_text(n) if isinstance(n, UOp) else str(n) for n in node.shape]
         inside = ", ".join(sizes)
         return f"({inside},)" if len(sizes) == 1 else f"({inside})"
+
+    def _check(self, check: Check) -> list[str]:
+        said = f"{self.graph.name}: an index is out of range"
+        return [
+            f"if not {self._name(check.flag)}[0]:",
+            f'{INDENT}raise IndexError("{said}")',
+        ]
 
     def _call(self, call: Call) -> str:
         """A line that calls the kernel's function; the function is written on the way."""

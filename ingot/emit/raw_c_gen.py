@@ -21,7 +21,7 @@ class RawCGenerator(CodeGenerator):
     """Models as plain C99. Without `optimize` there is one loop nest for each operation."""
 
     target = "raw_c"
-    honours = frozenset({"optimize", "generate_header", "precision"})
+    honours = frozenset({"optimize", "generate_header"})
 
     def source(self, graph: Graph) -> str:
         interface = Interface(checked(graph), limits(graph))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ingot.ir import dtype as dt
 from ingot.ir.node import UOp
 from ingot.ir.opcode import CASTS, ELEMENTWISE, MOVEMENT, Ops
+from ingot.ir.region import shallow
 from ingot.ir.rewrite import substitute
 from ingot.ir.shape import product
 from ingot.ir.text import expr_text
@@ -37,7 +38,7 @@ def summary(graph: Graph) -> str:
         rows.append(
             (port.name, port.kind.value, show(port.shape), str(port.dtype), own, "")
         )
-    for node in graph.sink.toposort():
+    for node in shallow(graph.sink):
         if node.op in _HIDDEN or node.dtype in (dt.index, dt.void):
             continue
         flops = operations(node)
@@ -59,9 +60,9 @@ def summary(graph: Graph) -> str:
 
 
 def _said(node: UOp) -> str:
-    if node.op is Ops.RESULT:
-        return "result"
-    return word(node).name
+    said = word(node)
+    function = said.attrs.get("function")
+    return said.name if function is None else str(function.arg.name)
 
 
 def operations(node: UOp) -> Size:

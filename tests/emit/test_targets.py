@@ -96,6 +96,9 @@ def test_torch(build: Build) -> None:
     check(run(source, "forward", arguments(made, given, torch.from_numpy)), wanted)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:Explicitly requested dtype int64"
+)  # JAX has int32 unless told
 @pytest.mark.parametrize("build", MODELS, ids=lambda b: b.__name__)
 def test_jax(build: Build) -> None:
     jnp = pytest.importorskip("jax.numpy")

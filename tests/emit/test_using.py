@@ -65,6 +65,8 @@ def test_own_functions_for_operations() -> None:
 def test_options_are_honoured_or_refused() -> None:
     with pytest.raises(ArgumentError, match="cannot honour use_simd"):
         NumPyGenerator(use_simd=False)
+    with pytest.raises(ArgumentError, match="cannot honour precision"):
+        CGenerator(precision="float64")
     with pytest.raises(ArgumentError, match="has no option 'speed'"):
         CGenerator(speed=9)
     with pytest.raises(ArgumentError, match="no target 'fortran'"):
@@ -105,6 +107,26 @@ def test_state_is_refused_by_c() -> None:
     y, after = namespace["forward"]({"s": np.zeros(2, np.float32)})  # type: ignore[operator]
     assert after["s"].tolist() == [1, 1]
     assert y.tolist() == [0, 0]
+
+
+@needs_gcc
+@pytest.mark.parametrize("kind", [CGenerator, RawCGenerator])
+def test_an_index_out_of_range_is_an_error_code(kind: type[CGenerator]) -> None:
+    made = model(MODELS[-1])
+    run = compiled(made, kind().generate(made), flags=("-O1",))
+    table, x = np.ones((5, 3), np.float32), np.zeros((4, 3), np.float32)
+    assert run(np.array([0, 4, -1, 2]), x, table=table).tolist() == [[2.0] * 3] * 4
+    with pytest.raises(ArgumentError, match="returned 3"):
+        run(np.array([0, 5, 1, 2]), x, table=table)
+
+
+def test_loops_are_refused_where_they_cannot_be_said() -> None:
+    with LogicalModel("loop") as made:
+        x = Input((5, 3), "x")
+        Output(ig.scan(lambda c, v: (c + v, c * v), ig.zeros(3), x)[1], "y")
+    for target in names():
+        with pytest.raises(ArgumentError, match="SCAN"):
+            generator(target).generate(made)
 
 
 @needs_gcc

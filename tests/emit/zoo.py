@@ -71,6 +71,21 @@ def movement() -> None:
     Output(ig.concat([right * 2, left], axis=1)[::-1, 1:5].T, "y")
 
 
+def nested() -> None:
+    """A model that is called twice, each time with parameters of its own."""
+    with LogicalModel("layer") as layer:
+        x = Input((None, 6), "x")
+        Output(ig.tanh(x @ Parameter((6, 6), "w")) + x, "y")
+    x = Input((None, 6), "input")
+    Output(layer(layer(x) * 2), "output")
+
+
+def lookup() -> None:
+    ids = Input((4,), "ids", dtype="int64")
+    rows = ig.embedding(Parameter((5, 3), "table"), ids)
+    Output(rows * 2 + Input((4, 3), "x"), "y")
+
+
 MODELS: tuple[Build, ...] = (
     mlp,
     cnn,
@@ -80,6 +95,8 @@ MODELS: tuple[Build, ...] = (
     several,
     reductions,
     movement,
+    nested,
+    lookup,
 )
 
 

@@ -132,6 +132,16 @@ def test_a_model_inside_a_model_is_a_function_of_it() -> None:
     np.testing.assert_allclose(outer(given, **weights).numpy(), wanted, rtol=1e-5)
 
 
+def test_a_summary_counts_a_part_once_for_each_call() -> None:
+    inner = mlp()
+    with LogicalModel("outer") as outer:
+        Output(inner(Input((8, 6), "x")), "y")
+    alone = inner.with_shapes(input=(8, 6)).summary().splitlines()[-1]
+    whole = outer.summary()
+    assert whole.splitlines()[-1] == alone
+    assert "mlp " in whole
+
+
 def test_summary_counts() -> None:
     text = mlp().summary()
     assert "relu" in text
